@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -26,16 +25,17 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-var lastAddress atomic.Uint32
-
 func address(t *testing.T) netip.AddrPort {
 	t.Helper()
 	block, err := claim.Mine()
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := lastAddress.Add(1)
-	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, byte(block.N), byte(n >> 8), byte(n)}), claim.PodPort)
+	a, err := block.Address()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return netip.AddrPortFrom(a, claim.PodPort)
 }
 
 // server is what both forms of a pod have in common.

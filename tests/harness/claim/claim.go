@@ -33,8 +33,9 @@ type Block struct {
 	N     int
 	guard net.Listener
 
-	mu   sync.Mutex
-	next int
+	mu      sync.Mutex // guards what follows
+	next    int
+	address uint16
 }
 
 // Mine returns the block of this process, which is held until the process ends.
@@ -50,9 +51,15 @@ var Mine = sync.OnceValues(func() (*Block, error) {
 	return nil, fmt.Errorf("all %d blocks of loopback addresses are taken: are test processes left over?", blocks)
 })
 
-// Prefix is the range of the block's addresses. Its last address is the guard's.
-func (b *Block) Prefix() netip.Prefix {
-	return netip.PrefixFrom(netip.AddrFrom4([4]byte{127, byte(b.N), 0, 0}), 16)
+// Address returns an address of the block that was never returned before.
+func (b *Block) Address() (netip.Addr, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.address == 0xff00 {
+		return netip.Addr{}, fmt.Errorf("all addresses of block %d have been handed out", b.N)
+	}
+	b.address++
+	return netip.AddrFrom4([4]byte{127, byte(b.N), byte(b.address >> 8), byte(b.address)}), nil
 }
 
 // Port returns a port that nothing listens on, the one that was handed out longest ago.
