@@ -1,0 +1,82 @@
+// Package disk writes files so that a reader, and a start after a crash, finds the old content or the new one and never a part of it.
+//
+//	DISK-1  A file is written beside its place, synced, renamed into place, and the folder is synced.
+//	DISK-2  A write that fails leaves the old file as it was and nothing beside it.
+package disk
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// ErrWrite is in the chain of every error of this package: the node's surroundings are at fault, not what was to be written.
+var ErrWrite = errors.New("the state directory cannot be written")
+
+// Write puts data at path with the given mode.
+func Write(path string, data []byte, mode fs.FileMode) (err error) {
+	wrap := func(err error) error { return fmt.Errorf("write %s: %w (%w)", path, err, ErrWrite) }
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return wrap(err)
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name())
+		}
+	}()
+	if _, err = f.Write(data); err == nil {
+		err = f.Chmod(mode)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err == nil {
+		err = Sync(filepath.Dir(path))
+	}
+	if err != nil {
+		return wrap(err)
+	}
+	return nil
+}
+
+// WriteChanged is Write that leaves a file alone that holds data already.
+func WriteChanged(path string, data []byte, mode fs.FileMode) error {
+	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, data) { //nolint:gosec // The path is one of the agent's own state directory.
+		return nil
+	}
+	return Write(path, data, mode)
+}
+
+// Sync makes the names in a folder last.
+func Sync(dir string) error {
+	d, err := os.Open(dir) //nolint:gosec // The path is one of the agent's own state directory.
+	if err != nil {
+		return fmt.Errorf("sync folder %s: %w (%w)", dir, err, ErrWrite)
+	}
+	err = d.Sync()
+	if closeErr := d.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return fmt.Errorf("sync folder %s: %w (%w)", dir, err, ErrWrite)
+	}
+	return nil
+}
+
+// MakeDir makes a folder that only the agent's user may enter.
+func MakeDir(path string) error {
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return fmt.Errorf("make folder %s: %w (%w)", path, err, ErrWrite)
+	}
+	return nil
+}
