@@ -1,0 +1,104 @@
+package source
+
+import (
+	"context"
+	"time"
+)
+
+// Source reads objects from one place.
+type Source interface {
+	// Name is the cluster in the key of every row.
+	Name() string
+
+	// Run delivers to sink until ctx ends, and returns nil then. It returns an error only when it can never deliver
+	// anything; a place that cannot be read now is a State, not an error. Everything that Run started has ended when it
+	// returns, and it calls sink from one goroutine only.
+	Run(ctx context.Context, sink Sink) error
+}
+
+// Sink takes what a source delivers. The sink owns the batch and its slices from then on.
+type Sink interface {
+	Deliver(Batch)
+}
+
+// Batch is one atomic change (SRC-2).
+type Batch struct {
+	Source string
+
+	// Seen is when the source saw the change, by this machine's clock: for the histogram from there to applied.
+	Seen time.Time
+
+	// Full says that this is a list: Put and Reports are all there are, and what is not among them is gone.
+	Full bool
+
+	Put     []Row
+	Gone    []Key
+	Reports []Report
+
+	// State is the source's new state, nil when it is as before.
+	State *State
+}
+
+// State is how a source is doing.
+type State struct {
+	// Listed says that a full list was delivered, be it with parts that could not be read.
+	Listed bool
+
+	// Synced says that since the plane started everything could be read at least once: there was a list without an unreadable
+	// part, or the unreadable parts were mended since. Only then is an object that is not there known not to be there.
+	Synced bool
+
+	// StaleSince is since when the source has been failing, in whole or in part; zero when all of it is fresh.
+	StaleSince time.Time
+
+	// Error says what is wrong and what to do, while StaleSince is set.
+	Error string
+}
+
+// Severity is how bad a problem is for its object.
+type Severity uint8
+
+const (
+	// Rejected: nothing of the object is in force.
+	Rejected Severity = iota + 1
+	// Warned: the part of the object that is sound, or its last accepted form, is in force.
+	Warned
+	// Skipped: nothing is wrong, but Berth does not read such objects.
+	Skipped
+)
+
+func (s Severity) String() string {
+	switch s {
+	case Rejected:
+		return "rejected"
+	case Warned:
+		return "warned"
+	case Skipped:
+		return "skipped"
+	}
+	return "unknown"
+}
+
+// Problem is what is wrong with one object.
+type Problem struct {
+	// Object is the object concerned. Its Kind is empty when the document does not even say what it is.
+	Object Key
+
+	Severity Severity
+
+	// Place is where the object was read, for people: a file and a line. Empty where the object's name says it all.
+	Place string
+
+	// Reason says what is wrong and, where it is not plain, what to do.
+	Reason string
+
+	// Hosts are the host names that a rejected Ingress lays claim to, as far as they are valid: they stay claimed and closed.
+	Hosts []string
+}
+
+// Report is everything that there is to say about one origin (a file of a directory, an object of a cluster). It replaces the
+// report before it; a report without problems clears it.
+type Report struct {
+	Origin   string
+	Problems []Problem
+}
