@@ -144,8 +144,8 @@ func TestSize(t *testing.T) {
 		{100, Policy{SurgePercent: 25}, 128},
 		{100, Policy{SurgePercent: 100}, 256},
 		{3, Policy{Minimum: 30}, 32},
-		{60000, Policy{SurgePercent: 25}, MaxSlots},
-		{MaxSlots + 5, Policy{}, MaxSlots},
+		{60000, Policy{SurgePercent: 25}, snapshot.MaxSlots},
+		{snapshot.MaxSlots + 5, Policy{}, snapshot.MaxSlots},
 	} {
 		if got := Size(c.ready, c.policy); got != c.want {
 			t.Errorf("%d endpoints, %+v: %d slots, want %d", c.ready, c.policy, got, c.want)
@@ -155,13 +155,13 @@ func TestSize(t *testing.T) {
 
 // A table that cannot be longer leaves out who comes last, and does not forget who is there.
 func TestTheLongestTable(t *testing.T) {
-	eps := pods(MaxSlots + 3)
+	eps := pods(snapshot.MaxSlots + 3)
 	table, _, _ := Assign("web", nil, eps, Policy{}, snapshot.Version{Epoch: 1, Number: 1})
-	if len(table.Slots) != MaxSlots {
-		t.Fatalf("%d slots, want %d", len(table.Slots), MaxSlots)
+	if len(table.Slots) != snapshot.MaxSlots {
+		t.Fatalf("%d slots, want %d", len(table.Slots), snapshot.MaxSlots)
 	}
 	table, _, _ = Assign("web", table, eps[1:], Policy{}, snapshot.Version{Epoch: 1, Number: 2})
-	if got, want := table.Slots[0].Endpoint, eps[MaxSlots].Name; got != want {
+	if got, want := table.Slots[0].Endpoint, eps[snapshot.MaxSlots].Name; got != want {
 		t.Errorf("slot 1 holds %s, want %s, which had found no place", got, want)
 	}
 	if got, want := table.Slots[1].Endpoint, eps[1].Name; got != want {

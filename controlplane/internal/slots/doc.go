@@ -10,8 +10,8 @@
 //	        equals the lowest index); the slot that has drained longest; the slot of an endpoint that goes in the same step, of those first one
 //	        that had drained; a slot of a longer table.
 //	SLOT-4  A slot that is vacated in a step is not reused in it while another is free.
-//	SLOT-5  Every endpoint that takes traffic has a slot, up to MaxSlots of them. A table is sized when it is made and again only when a newcomer
-//	        finds no place, and Assign never shortens it.
+//	SLOT-5  Every endpoint that takes traffic has a slot, up to snapshot.MaxSlots of them; who comes later gets none. A table is sized when
+//	        it is made and again only when a newcomer finds no place, and Assign never shortens it.
 //	SLOT-6  The delta turns the table before into the table after. Asking again with the same endpoints changes nothing, except that it may
 //	        seat a draining endpoint that found no place before.
 //	SLOT-7  Since is the number of the step that freed the slot or let it drain, is kept while that state lasts, and is zero in a ready slot.

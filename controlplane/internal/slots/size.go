@@ -2,9 +2,6 @@ package slots
 
 import "github.com/berth-proxy/berth/api/snapshot"
 
-// MaxSlots is the longest table that the protocol carries. Ready endpoints beyond it get no slot.
-const MaxSlots = 65536
-
 // minSurge is how many slots more than endpoints a table has at least: one for a pod that comes before its predecessor goes, and one for
 // the next while the first predecessor still drains.
 const minSurge = 2
@@ -25,8 +22,8 @@ func Size(ready int, p Policy) int {
 
 // class rounds up to 4, 8, 12, 16, and from there to 24, 32, 48, 64, 96, 128 and so on: a power of two or one and a half times one.
 func class(n int) int {
-	if n > MaxSlots {
-		return MaxSlots
+	if n > snapshot.MaxSlots {
+		return snapshot.MaxSlots
 	}
 	if n <= 16 {
 		return max(4, (n+3)/4*4)
