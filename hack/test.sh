@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# test.sh [unit|e2e|fuzz|all]
+#
+# unit  the tests of every package but the end-to-end ones, with the race detector
+# e2e   the packages under tests/e2e: real HAProxy, real gRPC, load; without the race detector, which would measure itself
+# fuzz  every fuzz target that there is, FUZZ_TIME (10s) each
+#
+# Everything is run even when something before it failed; the exit code and the last lines say what did. The lines of go test itself
+# are left as they are. GO_TEST_FLAGS is handed to go test, such as GO_TEST_FLAGS='-run Rolling -v'.
+# shellcheck source=hack/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+fuzz_time=${FUZZ_TIME:-10s}
+fuzz_jobs=${FUZZ_JOBS:-2}
+read -r -a flags <<<"${GO_TEST_FLAGS:-}"
+
+race=(-race)
+if [ "$(go env CGO_ENABLED)" != 1 ] || ! have "$(go env CC)"; then
+	race=()
+	loud "No C compiler is here, so the tests run without the race detector."
+fi
+
+# unit_packages lists a module's packages that are no end-to-end tests.
+unit_packages() { go list ./... | grep -v '/tests/e2e\(/\|$\)' || true; }
+
+unit_of() {
+	local packages
+	mapfile -t packages < <(unit_packages)
+	[ "${#packages[@]}" -gt 0 ] || return 0
+	go test "${race[@]}" -timeout 10m "${flags[@]}" "${packages[@]}"
+}
+
+unit() {
+	local module code=0
+	for module in $(modules); do
+		say "-- $module: go test ${race[*]} $(unit_flags)"
+		(cd "$module" && unit_of) || code=1
+	done
+	return "$code"
+}
+unit_flags() { echo "${flags[*]:-}"; }
+
+# e2e packages run one after the other: each wants the two cores for its load. What a passing test prints is kept (the figures are the point),
+# the runner's chatter about starting and pausing is not.
+e2e() {
+	[ -d tests/e2e ] || {
+		say "there are no end-to-end tests yet"
+		return 0
+	}
+	say "-- tests: go test -v -count 1 -p 1 ${flags[*]:-} ./e2e/..."
+	(cd tests && go test -v -count 1 -p 1 -timeout 20m "${flags[@]}" ./e2e/...) |
+		grep --line-buffered -vE '^=== (RUN|PAUSE|CONT|NAME) |^PASS$|\[no test files\]$'
+}
+
+# list_targets prints module, package folder and name of every fuzz target.
+list_targets() {
+	local modules
+	read -r -a modules < <(modules)
+	grep -rnoE '^func Fuzz[A-Z][A-Za-z0-9_]*\(' --include='*_test.go' "${modules[@]}" |
+		sed -nE 's|^([^/]+)/(.*)/[^/]*:[0-9]+:func (Fuzz[A-Za-z0-9_]*)\($|\1 ./\2 \3|p' | sort -u
+}
+
+# fuzz_one fuzzes one target with one worker; two targets run side by side. Go's fuzzer now and then reports its own deadline as a failure of the
+# target (golang/go#75804): without a failing input that is no finding, and the target gets a second try.
+fuzz_one() {
+	local module=$1 package=$2 name=$3 log try
+	log=$(mktemp)
+	for try in first second; do
+		if (cd "$module" && timeout 1200 go test -run '^$' -fuzz "^$name\$" -fuzztime "$fuzz_time" -parallel 1 "$package") >"$log" 2>&1; then
+			sed -n '$p' "$log" | sed "s/\$/   $name, $(grep -oE 'execs: [0-9]+' "$log" | tail -n 1)/"
+			rm -f "$log"
+			return 0
+		fi
+		if [ "$try" = second ] || grep -q 'Failing input written' "$log" || ! grep -q 'context deadline exceeded' "$log"; then break; fi
+		say "$name: the fuzzer ran into its own deadline, once more"
+	done
+	printf '%s in %s/%s:\n' "$name" "$module" "${package#./}"
+	cat "$log"
+	rm -f "$log"
+	return 1
+}
+
+fuzz() {
+	local targets
+	targets=$(list_targets) || true
+	[ -n "$targets" ] || {
+		say "there are no fuzz targets"
+		return 0
+	}
+	say "-- $(wc -l <<<"$targets") fuzz targets, $fuzz_time each, $fuzz_jobs at a time"
+	xargs -P "$fuzz_jobs" -L 1 "$0" fuzz-one <<<"$targets"
+}
+
+case ${1:-all} in
+fuzz-one)
+	shift
+	fuzz_one "$@"
+	exit
+	;;
+unit | e2e | fuzz) parts=("$1") ;;
+all) parts=(unit e2e fuzz) ;;
+*) die "usage: test.sh [unit|e2e|fuzz|all]" ;;
+esac
+
+find_haproxies
+failed=()
+start=$SECONDS
+for part in "${parts[@]}"; do
+	step "$part" "$part" || failed+=("$part")
+done
+[ "${#failed[@]}" -eq 0 ] || die "failed: ${failed[*]} (in $((SECONDS - start)) s)"
+say "test: ${parts[*]} ok in $((SECONDS - start)) s"
