@@ -101,7 +101,11 @@ func (m *Map) Key() Key         { return Key{KindMap, m.Name} }
 func (e *MapEntry) Key() Key    { return EntryKey(e.Map, e.Name) }
 func (x *Certificate) Key() Key { return Key{KindCertificate, x.Name} }
 
-func (s *Section) write(c *canonical) { c.lines(s.Lines) }
+func (s *Section) write(c *canonical) {
+	c.str(s.Type) // the key alone does not tell where the type ends
+	c.str(s.Name)
+	c.lines(s.Lines)
+}
 
 func (b *Backend) write(c *canonical) {
 	c.str(b.Defaults)

@@ -21,7 +21,7 @@ const (
 	MaxMessage = 4 << 20
 	// MaxFrames, MaxUpdate (bytes) and MaxTotalSlots (the lengths of all tables together) bound one update.
 	MaxFrames     = 65536
-	MaxUpdate     = 1 << 30
+	MaxUpdate     = 256 << 20
 	MaxTotalSlots = 4 << 20
 )
 
@@ -187,9 +187,6 @@ func (f *framer) table(backend string, t snapshot.TableDelta) error {
 		f.room(len(backend) + itemSize)
 		f.now.RemovedTables = append(f.now.RemovedTables, backend)
 		return nil
-	}
-	if t.Length < 0 || t.Length > snapshot.MaxSlots {
-		return invalid(tableName(backend), "%d slots, at most %d are possible", t.Length, snapshot.MaxSlots)
 	}
 	head := len(backend) + 48
 	f.room(head)

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"github.com/berth-proxy/berth/api/snapshot"
 	fleetv1 "github.com/berth-proxy/berth/proto/berth/fleet/v1"
@@ -21,16 +20,7 @@ const (
 
 // Text cuts what is written for people to what may be sent.
 func Text(s string) string {
-	if len(s) > MaxText {
-		s = s[:MaxText]
-		for len(s) > 0 && !utf8.RuneStart(s[len(s)-1]) {
-			s = s[:len(s)-1]
-		}
-		if r, n := utf8.DecodeLastRuneInString(s); r == utf8.RuneError && n == 1 {
-			s = s[:len(s)-1]
-		}
-	}
-	return strings.ToValidUTF8(s, "?")
+	return strings.ToValidUTF8(s[:min(len(s), MaxText)], "?")
 }
 
 // CheckRequest says which limit a message of a node breaks, if one.

@@ -2,6 +2,8 @@ package wire
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/berth-proxy/berth/api/snapshot"
@@ -67,34 +69,30 @@ func (u Update) Apply(rev *snapshot.Revision, gen *snapshot.Generation) (*snapsh
 }
 
 func (u Update) applyRevision(held *snapshot.Revision) (*snapshot.Revision, error) {
+	if err := u.checkBase("revision", u.From.Revision, held.Digest()); err != nil {
+		return nil, err
+	}
 	delta := u.Revision
 	switch u.Scope {
 	case fleetv1.Scope_SCOPE_EVERYTHING:
 		held = snapshot.EmptyRevision()
 	case fleetv1.Scope_SCOPE_BUCKETS:
-		with := make([]snapshot.Resource, 0, len(delta.Changes))
-		for _, r := range delta.Changes {
-			with = append(with, r)
-		}
-		delta = held.ReplaceBuckets(set(u.RevisionBuckets), with)
-	}
-	if err := u.checkBase("revision", u.From.Revision, held.Digest()); err != nil {
-		return nil, err
+		delta = held.ReplaceBuckets(set(u.RevisionBuckets), slices.Collect(maps.Values(delta.Changes)))
 	}
 	next := held.Apply(delta, u.To.Revision.Version)
 	return next, checkResult("revision", u.To.Revision, next.Digest())
 }
 
 func (u Update) applyGeneration(held *snapshot.Generation) (*snapshot.Generation, error) {
+	if err := u.checkBase("generation", u.From.Generation, held.Digest()); err != nil {
+		return nil, err
+	}
 	delta := u.Generation
 	switch u.Scope {
 	case fleetv1.Scope_SCOPE_EVERYTHING:
 		held = snapshot.EmptyGeneration()
 	case fleetv1.Scope_SCOPE_BUCKETS:
 		delta = held.ReplaceBuckets(set(u.GenerationBuckets), delta.Tables)
-	}
-	if err := u.checkBase("generation", u.From.Generation, held.Digest()); err != nil {
-		return nil, err
 	}
 	next := held.Apply(delta, u.To.Generation.Version)
 	return next, checkResult("generation", u.To.Generation, next.Digest())
@@ -143,17 +141,23 @@ func (u Update) check() error {
 	default:
 		return invalid(name, "the scope %s is not known", u.Scope)
 	}
-	if u.Scope == fleetv1.Scope_SCOPE_CHANGES {
-		return nil
-	}
+	return u.checkContent()
+}
+
+// checkContent finds removals where everything is written anew, and tables of an impossible length.
+func (u Update) checkContent() error {
+	whole := u.Scope != fleetv1.Scope_SCOPE_CHANGES
 	for k, r := range u.Revision.Changes {
-		if r == nil {
+		if whole && r == nil {
 			return invalid(k.String(), "it is taken away in an update of %s", u.Scope)
 		}
 	}
 	for backend, t := range u.Generation.Tables {
-		if t.Removed {
+		if whole && t.Removed {
 			return invalid(tableName(backend), "it is taken away in an update of %s", u.Scope)
+		}
+		if t.Length < 0 || t.Length > snapshot.MaxSlots {
+			return invalid(tableName(backend), "%d slots, at most %d are possible", t.Length, snapshot.MaxSlots)
 		}
 	}
 	return nil
