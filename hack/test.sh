@@ -23,22 +23,23 @@ fi
 # unit_packages lists a module's packages that are no end-to-end tests.
 unit_packages() { go list ./... | grep -v '/tests/e2e\(/\|$\)' || true; }
 
+# The module tests looks at what lies outside of it (other modules' imports, binaries, HAProxy), which go test's cache does not notice.
 unit_of() {
-	local packages
+	local packages uncached=()
+	[ "$1" != tests ] || uncached=(-count 1)
 	mapfile -t packages < <(unit_packages)
 	[ "${#packages[@]}" -gt 0 ] || return 0
-	go test "${race[@]}" -timeout 10m "${flags[@]}" "${packages[@]}"
+	go test "${race[@]}" "${uncached[@]}" -timeout 10m "${flags[@]}" "${packages[@]}"
 }
 
 unit() {
 	local module code=0
 	for module in $(modules); do
-		say "-- $module: go test ${race[*]} $(unit_flags)"
-		(cd "$module" && unit_of) || code=1
+		say "-- $module: go test ${race[*]} ${flags[*]:-}"
+		(cd "$module" && unit_of "$module") || code=1
 	done
 	return "$code"
 }
-unit_flags() { echo "${flags[*]:-}"; }
 
 # e2e packages run one after the other: each wants the two cores for its load. What a passing test prints is kept (the figures are the point),
 # the runner's chatter about starting and pausing is not.
