@@ -1,0 +1,146 @@
+package node
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/berth-proxy/berth/api/wire"
+	fleetv1 "github.com/berth-proxy/berth/proto/berth/fleet/v1"
+)
+
+// Retention is how long a node that is away is remembered.
+const Retention = 24 * time.Hour
+
+// Registry is the records of all nodes.
+type Registry struct {
+	now func() time.Time
+
+	mu       sync.Mutex
+	nodes    map[Key]*record
+	sequence uint64
+	changed  chan struct{}
+	swept    time.Time
+}
+
+// record is one node. Its view is replaced, never written into, where readers share memory with it.
+type record struct {
+	view    View
+	session *Session
+}
+
+// New gives an empty registry with this clock.
+func New(now func() time.Time) *Registry {
+	return &Registry{now: now, nodes: map[Key]*record{}, changed: make(chan struct{}), swept: now()}
+}
+
+// Changed is closed at the next change. Who takes it before looking misses none.
+func (r *Registry) Changed() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.changed
+}
+
+// List returns the nodes of a fleet, of all fleets if it is empty, by fleet and name.
+func (r *Registry) List(fleet string) []View {
+	r.mu.Lock()
+	views := make([]View, 0, len(r.nodes))
+	for key, n := range r.nodes {
+		if fleet == "" || key.Fleet == fleet {
+			views = append(views, n.view)
+		}
+	}
+	r.mu.Unlock()
+	slices.SortFunc(views, func(a, b View) int { return cmp.Or(cmp.Compare(a.Fleet, b.Fleet), cmp.Compare(a.Name, b.Name)) })
+	return views
+}
+
+// Get returns a node.
+func (r *Registry) Get(key Key) (View, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := r.nodes[key]; n != nil {
+		return n.view, true
+	}
+	return View{}, false
+}
+
+// InUse lists the revisions that nodes of the fleet run or hold, each once, in no order. The zero Mark, of a node that has none, is left out.
+func (r *Registry) InUse(fleet string) []wire.Mark {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	marks := map[wire.Mark]struct{}{}
+	for key, n := range r.nodes {
+		if key.Fleet != fleet || r.forgotten(n) {
+			continue
+		}
+		marks[n.view.Applied.Revision] = struct{}{}
+		marks[n.view.Held.Revision] = struct{}{}
+	}
+	delete(marks, wire.Mark{})
+	return slices.Collect(maps.Keys(marks))
+}
+
+func (r *Registry) forgotten(n *record) bool {
+	return !n.view.Connected && r.now().Sub(n.view.LastHeard) > Retention
+}
+
+// Connect makes a stream with this Hello, which has been checked, the one that speaks for the node.
+func (r *Registry) Connect(h *fleetv1.Hello, address string) *Session {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sweep()
+	s := &Session{registry: r, key: Key{h.GetFleet(), h.GetNode()}, replaced: make(chan struct{})}
+	n := r.nodes[s.key]
+	if n == nil {
+		n = &record{}
+		r.nodes[s.key] = n
+	}
+	if n.session != nil {
+		close(n.session.replaced)
+	}
+	n.session = s
+	now := r.now()
+	held, applied := marks(h.GetHeld()), marks(h.GetApplied())
+	n.view = View{
+		Key: s.key, Connected: true, ConnectedSince: now, LastHeard: now, Address: address,
+		AgentVersion: h.GetAgentVersion(), HAProxyVersion: h.GetHaproxy().GetVersion(), Capabilities: h.GetHaproxy().GetCapabilities(),
+		Held: held, Applied: applied, Dirty: h.GetDirty(), WorkerPID: h.GetWorker().GetPid(),
+		// What the node was known for before and does not say again in its Hello.
+		Excepted: n.view.Excepted, Latency: n.view.Latency,
+		OldWorkers: n.view.OldWorkers, Reloads: n.view.Reloads, Drifts: n.view.Drifts, WorkerRestarts: n.view.WorkerRestarts,
+	}
+	for _, x := range h.GetRejected() {
+		n.view.reject(x.GetDigest(), Problem{x.GetCode(), x.GetMessage()})
+	}
+	r.touch(n)
+	return s
+}
+
+// touch says that n changed.
+func (r *Registry) touch(n *record) {
+	r.sequence++
+	n.view.Sequence = r.sequence
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+// sweep forgets nodes that have been away for long. It looks once a minute at most, because it looks at all of them.
+func (r *Registry) sweep() {
+	if r.now().Sub(r.swept) < time.Minute {
+		return
+	}
+	r.swept = r.now()
+	maps.DeleteFunc(r.nodes, func(_ Key, n *record) bool { return r.forgotten(n) })
+}
+
+// marks reads marks that have been checked.
+func marks(p *fleetv1.Marks) wire.Marks {
+	m, err := wire.MarksFrom(p)
+	if err != nil {
+		panic("BUG: marks that were not checked: " + err.Error())
+	}
+	return m
+}
