@@ -1,0 +1,165 @@
+package desired
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/berth-proxy/berth/api/v1alpha1"
+)
+
+// Prefix of every annotation that Berth reads.
+const annotationPrefix = "berth.dev/"
+
+// Annotations are what an Ingress asks for in its annotations.
+type Annotations struct {
+	Settings Settings
+	// SSLRedirect sends requests for hosts under a tls entry from port 80 to 443.
+	SSLRedirect bool
+	// Accepted are the values in force, which the next parse of the same Ingress falls back to (P10). Nil where there are none.
+	Accepted map[string]string
+	Notes    []Note
+}
+
+// An annotation reads one value into the target, or says what it should be.
+type annotation func(into *Annotations, value string) error
+
+// annotations of this version. What a value may be is closed: words from a list, numbers, times and one path without white space (WANT-3).
+var annotations = map[string]annotation{
+	"balance":         readBalance,
+	"timeout-connect": readDuration(func(a *Annotations) *v1alpha1.Duration { return &a.Settings.TimeoutConnect }),
+	"timeout-server":  readDuration(func(a *Annotations) *v1alpha1.Duration { return &a.Settings.TimeoutServer }),
+	"timeout-queue":   readDuration(func(a *Annotations) *v1alpha1.Duration { return &a.Settings.TimeoutQueue }),
+	"check":           readCheck,
+	"check-interval":  readDuration(func(a *Annotations) *v1alpha1.Duration { return &a.Settings.CheckInterval }),
+	"ssl-redirect":    readSSLRedirect,
+	"slots-minimum":   readSlotsMinimum,
+}
+
+// unsupported are documented, and come with a later version.
+var unsupported = []string{"affinity", "affinity-cookie-name", "sticky-drain", "backend-protocol", "max-connections"}
+
+// ParseAnnotations reads the annotations of one Ingress. A value that cannot be read leaves the last accepted one in force, and the default where
+// there never was one; both are warned about.
+func ParseAnnotations(given, accepted map[string]string) Annotations {
+	a := Annotations{SSLRedirect: true}
+	for _, key := range slices.Sorted(maps.Keys(given)) {
+		name, ours := strings.CutPrefix(key, annotationPrefix)
+		if !ours {
+			continue
+		}
+		read, known := annotations[name]
+		switch {
+		case known:
+			a.take(key, name, read, given[key], accepted)
+		case slices.Contains(unsupported, name):
+			a.Notes = append(a.Notes, warn(fmt.Sprintf("annotation %s is not supported by this version and has no effect", key)))
+		default:
+			a.Notes = append(a.Notes, warn(fmt.Sprintf("annotation %s is unknown and has no effect; look for a typing error", clip(key))))
+		}
+	}
+	if a.Settings.CheckInterval != "" && a.Settings.Check.Kind == "" {
+		a.Notes = append(a.Notes, warn("annotation berth.dev/check-interval has no effect without berth.dev/check"))
+	}
+	return a
+}
+
+func (a *Annotations) take(key, name string, read annotation, value string, accepted map[string]string) {
+	err := read(a, value)
+	if err == nil {
+		a.accept(name, value)
+		return
+	}
+	last, ok := accepted[name]
+	if !ok || read(a, last) != nil {
+		a.Notes = append(a.Notes, warn(fmt.Sprintf("annotation %s: %q %s; the default is used", key, clip(value), err)))
+		return
+	}
+	a.accept(name, last)
+	a.Notes = append(a.Notes, warn(fmt.Sprintf("annotation %s: %q %s; the last good value %q stays in force", key, clip(value), err, last)))
+}
+
+func (a *Annotations) accept(name, value string) {
+	if a.Accepted == nil {
+		a.Accepted = map[string]string{}
+	}
+	a.Accepted[name] = value
+}
+
+func readBalance(into *Annotations, value string) error {
+	switch b := Balance(value); b {
+	case RoundRobin, LeastConn, Random, Source, URI:
+		into.Settings.Balance = b
+		return nil
+	}
+	return fmt.Errorf("must be roundrobin, leastconn, random, source or uri")
+}
+
+func readDuration(field func(*Annotations) *v1alpha1.Duration) annotation {
+	return func(into *Annotations, value string) error {
+		d := v1alpha1.Duration(value)
+		if _, err := d.Parse(); err != nil {
+			return err
+		}
+		*field(into) = d
+		return nil
+	}
+}
+
+// maxCheckPath keeps the request of a check in one buffer and its line within the protocol's limit for a word.
+const maxCheckPath = 1024
+
+func readCheck(into *Annotations, value string) error {
+	path, http := strings.CutPrefix(value, "http:")
+	switch {
+	case value == CheckNone, value == CheckTCP:
+		into.Settings.Check = Check{Kind: value}
+		return nil
+	case !http:
+		return fmt.Errorf("must be none, tcp or http:/path")
+	case len(path) > maxCheckPath:
+		return fmt.Errorf("has a path longer than %d bytes", maxCheckPath)
+	}
+	if err := checkPath(path); err != nil {
+		return fmt.Errorf("has a path that %w", err)
+	}
+	for i := range len(path) {
+		if path[i] >= 0x80 || path[i] == '#' {
+			return fmt.Errorf("has a path with %q, which no request can hold; write it as %%XX", path[i])
+		}
+	}
+	into.Settings.Check = Check{Kind: CheckHTTP, Path: path}
+	return nil
+}
+
+func readSSLRedirect(into *Annotations, value string) error {
+	switch value {
+	case "true":
+		into.SSLRedirect = true
+	case "false":
+		into.SSLRedirect = false
+	default:
+		return fmt.Errorf("must be true or false")
+	}
+	return nil
+}
+
+func readSlotsMinimum(into *Annotations, value string) error {
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 1 || n > v1alpha1.MaxSlotsMinimum {
+		return fmt.Errorf("must be a number from 1 to %d", v1alpha1.MaxSlotsMinimum)
+	}
+	into.Settings.SlotsMinimum = n
+	return nil
+}
+
+// clip keeps what somebody wrote short enough to be quoted in a reason.
+func clip(s string) string {
+	const limit = 80
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "") + "…"
+}
