@@ -107,9 +107,11 @@ func (w *writer) section(s *snapshot.Section, machine []snapshot.Line) error {
 	}
 	w.begin()
 	w.b = append(w.b, s.Type...)
-	for _, word := range strings.Fields(s.Name) {
-		w.b = append(w.b, ' ')
-		w.b = appendWord(w.b, word)
+	if s.Name != "" {
+		for word := range strings.SplitSeq(s.Name, " ") {
+			w.b = append(w.b, ' ')
+			w.b = appendWord(w.b, word)
+		}
 	}
 	w.b = append(w.b, '\n')
 	for i, l := range machine {

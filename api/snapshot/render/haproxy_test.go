@@ -1,6 +1,7 @@
 package render_test
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -93,18 +94,22 @@ func check(t *testing.T, haproxy, dir string) {
 	}
 }
 
-// run starts HAProxy and waits until its worker socket answers. It is gone when the test ends.
-func run(t *testing.T, haproxy, dir string) {
+// start checks and starts HAProxy and waits until its worker socket answers. It is gone when the test ends.
+func start(t *testing.T, haproxy, dir string) {
 	t.Helper()
 	check(t, haproxy, dir)
 	cmd := exec.Command(haproxy, "-db", "-f", filepath.Join(dir, "haproxy.cfg"))
-	cmd.Stderr = os.Stderr
+	var log bytes.Buffer
+	cmd.Stderr = &log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		_ = cmd.Wait()
+		if t.Failed() {
+			t.Logf("HAProxy's log:\n%s", log.String())
+		}
 	})
 	for deadline := time.Now().Add(10 * time.Second); ; {
 		if c, err := net.Dial("unix", filepath.Join(dir, "worker.sock")); err == nil {
