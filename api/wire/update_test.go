@@ -37,6 +37,11 @@ func TestWIRE1_SNAP3_Transport(t *testing.T) {
 			rt.Fatal(err)
 		}
 		same(rt, state{rev, gen}, want)
+		for x := range want.gen.All() {
+			if v := gen.Table(x.Backend).Version; v != x.Version {
+				rt.Fatalf("the table of %s came with version %s, want %s", x.Backend, v, x.Version)
+			}
+		}
 	})
 }
 
