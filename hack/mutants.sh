@@ -116,6 +116,8 @@ judge() {
 mapfile -t patches < <(find "$dir" -name '*.patch' 2>/dev/null | grep -F -- "$pattern" | sort)
 [ "${#patches[@]}" -gt 0 ] || die "no patch in $dir matches '$pattern'"
 find_haproxies
+# Commands that were built before would be the unbroken ones: each test process builds its own, from the copy.
+unset BERTH_BIN
 copy_tree
 printf '\n%-9s %-8s %-52s %s\n' verdict property mutant 'seen by'
 bad=0

@@ -34,11 +34,23 @@ unit_of() {
 
 unit() {
 	local module code=0
+	product || return 1
 	for module in $(modules); do
 		say "-- $module: go test ${race[*]} ${flags[*]:-}"
 		(cd "$module" && unit_of "$module") || code=1
 	done
 	return "$code"
+}
+
+# product builds the product's commands once for all test processes, which would build them each for itself otherwise.
+product() {
+	[ -z "${BERTH_BIN:-}" ] || return 0
+	local module bin=$root/build/test-bin
+	mkdir -p "$bin"
+	for module in controlplane dataplane-agent; do
+		(cd "$module" && go build -o "$bin/" ./cmd/...) || return 1
+	done
+	export BERTH_BIN=$bin
 }
 
 # e2e packages run one after the other: each wants the two cores for its load. What a passing test prints is kept (the figures are the point),
@@ -48,6 +60,7 @@ e2e() {
 		say "there are no end-to-end tests yet"
 		return 0
 	}
+	product || return 1
 	say "-- tests: go test -v -count 1 -p 1 ${flags[*]:-} ./e2e/..."
 	(cd tests && go test -v -count 1 -p 1 -timeout 20m "${flags[@]}" ./e2e/...) |
 		grep --line-buffered -vE '^=== (RUN|PAUSE|CONT|NAME) |^PASS$|\[no test files\]$'
