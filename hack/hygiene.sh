@@ -67,6 +67,16 @@ check_modes() {
 	done < <(files 'hack/*' '.ci/*' 'deploy/*' '*.sh')
 }
 
+# check_links sees that what a page links to inside the repository is there.
+check_links() {
+	local page target
+	while IFS=: read -r page target; do
+		target=${target#*](}
+		target=${target%%[#)]*}
+		if [ -n "$target" ] && [ ! -e "$(dirname "$page")/$target" ]; then complain "$page: links to $target, which is not there"; fi
+	done < <(files '*.md' | xargs -r grep -noE '\]\([^)]*\)' /dev/null | sed -E 's/^([^:]*):[0-9]+:/\1:/' | grep -vE '\]\((https?:|mailto:)')
+}
+
 check_mutants() {
 	local patch
 	while read -r patch; do
@@ -80,5 +90,6 @@ check_length
 check_packages
 check_names
 check_modes
+check_links
 check_mutants
 [ "$failures" -eq 0 ] || die "$failures complaints"
