@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -97,19 +96,18 @@ func (a *Agent) Watch() haproxy.Watch {
 	}
 }
 
-// WaitServing waits until the node's HAProxy accepts connections and its worker answers.
+// WaitServing waits until the node's HAProxy accepts connections and its worker answers, whether its agent runs or not.
 func (a *Agent) WaitServing(t T, patience time.Duration) {
 	t.Helper()
 	WaitForNil(t, patience, "node "+a.Node+" to serve", func() error {
-		if a.Process.exited != nil && !a.Running() {
-			return errors.New("its agent ended")
-		}
 		conn, err := net.Dial("tcp", a.HTTP())
-		if err != nil {
-			return err
+		if err == nil {
+			_ = conn.Close()
+			_, err = haproxy.WorkerPID(a.WorkerSocket())
 		}
-		_ = conn.Close()
-		_, err = haproxy.WorkerPID(a.WorkerSocket())
+		if err != nil && !a.Running() {
+			return fmt.Errorf("%w (and its agent does not run)", err)
+		}
 		return err
 	})
 }

@@ -45,7 +45,7 @@ func (p *Plane) Start(t T) {
 	p.Process.Start(t)
 	WaitForNil(t, 20*time.Second, "the control plane to listen", func() error {
 		if !p.Running() {
-			return errors.New("it ended")
+			t.Fatalf("the control plane ended before it listened")
 		}
 		for _, a := range []string{p.NodeAddress, p.AdminAddress} {
 			conn, err := net.Dial("tcp", a)

@@ -66,6 +66,10 @@ func (c *client) once(routes []Route) outcome {
 	got, err := used.held.link.exchange(ctx, req)
 	o.took = time.Since(start)
 	c.line.release(used.held, err == nil && !got.last && !c.profile.NewConnection)
+	if errors.Is(err, errUnsent) && used.before > 0 {
+		c.generator.recorder.reopened()
+		return c.once(routes) // on another connection; a fresh one never comes here
+	}
 	if err != nil {
 		o.Kind, o.What = kindOf(err, used.before > 0), err.Error()
 		return o

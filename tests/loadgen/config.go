@@ -30,6 +30,7 @@ type Profile struct {
 	Streams       int    // requests side by side on one HTTP/2 connection; 1 when zero
 	MinGap        time.Duration
 	MaxGap        time.Duration // a random time between MinGap and MaxGap passes between requests
+	MaxIdle       time.Duration // a connection that was idle for longer is not used again; zero: it is, unless it closed
 	Slow          time.Duration // asks the pod to take so long, by the path /slow?d=
 }
 
@@ -37,13 +38,17 @@ type Profile struct {
 // so one kind of idle client stays below that and the other just above.
 var (
 	NewConnections = Profile{Name: "new-connections", NewConnection: true, MaxGap: 40 * time.Millisecond}
-	KeepAlive      = Profile{Name: "keep-alive", MaxGap: 20 * time.Millisecond}
-	IdleShort      = Profile{Name: "idle-short", MinGap: 500 * time.Millisecond, MaxGap: 4500 * time.Millisecond}
+	KeepAlive      = Profile{Name: "keep-alive", MaxGap: 20 * time.Millisecond, MaxIdle: maxIdle}
+	IdleShort      = Profile{Name: "idle-short", MinGap: 500 * time.Millisecond, MaxGap: 4500 * time.Millisecond, MaxIdle: maxIdle}
 	IdleLong       = Profile{Name: "idle-long", MinGap: 5500 * time.Millisecond, MaxGap: 6 * time.Second}
-	Post           = Profile{Name: "post", Method: http.MethodPost, MaxGap: 20 * time.Millisecond}
-	HTTP2          = Profile{Name: "http2", HTTP2: true, Streams: 4, MaxGap: 40 * time.Millisecond}
-	Slow           = Profile{Name: "slow", Slow: 2 * time.Second}
+	Post           = Profile{Name: "post", Method: http.MethodPost, MaxGap: 20 * time.Millisecond, MaxIdle: maxIdle}
+	HTTP2          = Profile{Name: "http2", HTTP2: true, Streams: 4, MaxGap: 40 * time.Millisecond, MaxIdle: maxIdle}
+	Slow           = Profile{Name: "slow", Slow: 2 * time.Second, MaxIdle: maxIdle}
 )
+
+// maxIdle keeps a client on a busy machine, whose gap of 4.5 s became one of 5, from meeting HAProxy's own timeout: any
+// client that reuses connections has to give them up before its server does.
+const maxIdle = 4800 * time.Millisecond
 
 // A Load is a number of clients that behave alike.
 type Load struct {

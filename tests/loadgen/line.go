@@ -24,6 +24,7 @@ type held struct {
 	link     link
 	host     string
 	opened   time.Time
+	idle     time.Time // when its last user released it
 	requests int
 	users    int
 }
@@ -47,6 +48,10 @@ func (l *line) acquire(ctx context.Context, routes []Route, random *rand.Rand) (
 		}
 	}
 	route := routes[random.IntN(len(routes))]
+	if l.now != nil && l.profile.MaxIdle > 0 && l.now.users == 0 && time.Since(l.now.idle) > l.profile.MaxIdle {
+		l.retireLocked()
+		l.recorder.aged()
+	}
 	if l.now != nil {
 		if ok, err := l.now.link.usable(); !ok {
 			l.retireLocked()
@@ -75,6 +80,7 @@ func (l *line) release(h *held, keep bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	h.users--
+	h.idle = time.Now()
 	if h == l.now && !keep {
 		l.now = nil
 	}

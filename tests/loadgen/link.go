@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -9,7 +10,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -34,6 +37,10 @@ type answer struct {
 // a race.
 var errRace = errors.New("closed before an answer")
 
+// errUnsent says that the connection ended before a byte of the request was made ready: it was idle, as far as this
+// request goes.
+var errUnsent = errors.New("closed before the request")
+
 // errUnsolicited says that an idle connection had something to read.
 var errUnsolicited = errors.New("the proxy sent bytes that no request asked for")
 
@@ -54,7 +61,7 @@ func dial(ctx context.Context, t Target, p Profile, host string) (link, error) {
 		}
 		conn = secure
 	}
-	return &link1{raw: raw.(*net.TCPConn), conn: conn, in: bufio.NewReader(conn), out: bufio.NewWriter(conn)}, nil
+	return &link1{raw: raw.(*net.TCPConn), conn: conn, in: bufio.NewReader(conn)}, nil
 }
 
 func tlsConfig(host, protocol string) *tls.Config {
@@ -66,7 +73,7 @@ type link1 struct {
 	raw  *net.TCPConn
 	conn net.Conn // raw, or TLS over it
 	in   *bufio.Reader
-	out  *bufio.Writer
+	out  bytes.Buffer // one request, which is then written at once
 }
 
 func (l *link1) localPort() int { return l.raw.LocalAddr().(*net.TCPAddr).Port }
@@ -116,11 +123,11 @@ func (l *link1) usableTLS() (bool, error) {
 func (l *link1) exchange(ctx context.Context, req *http.Request) (answer, error) {
 	deadline, _ := ctx.Deadline()
 	_ = l.conn.SetDeadline(deadline)
-	err := req.Write(l.out)
-	if err == nil {
-		err = l.out.Flush()
+	l.out.Reset()
+	if err := req.Write(&l.out); err != nil {
+		return answer{}, err
 	}
-	if err != nil {
+	if _, err := l.conn.Write(l.out.Bytes()); err != nil {
 		return answer{}, noAnswer(err)
 	}
 	if _, err := l.in.Peek(1); err != nil {
@@ -178,10 +185,14 @@ func (l *link2) close()         { _ = l.conn.Close() }
 func (l *link2) usable() (bool, error) { return l.conn.Reserve() == nil, nil }
 
 func (l *link2) exchange(ctx context.Context, req *http.Request) (answer, error) {
-	resp, err := l.conn.RoundTrip(req.WithContext(ctx))
+	var begun atomic.Bool
+	trace := &httptrace.ClientTrace{WroteHeaderField: func(string, []string) { begun.Store(true) }}
+	resp, err := l.conn.RoundTrip(req.WithContext(httptrace.WithClientTrace(ctx, trace)))
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return answer{}, ctx.Err()
+	case err != nil && !begun.Load():
+		return answer{}, fmt.Errorf("%w: %w", errUnsent, err)
 	case err != nil && l.conn.Available() == 0:
 		return answer{}, fmt.Errorf("%w: %w", errRace, err)
 	case err != nil:

@@ -56,6 +56,7 @@ type Stats struct {
 	Failures int64
 	Races    int64 // the failures of the kind Race
 	Reopened int64 // connections that closed while idle
+	Aged     int64 // connections that were given up because they had been idle for too long
 	Profiles map[string]Count
 	Targets  map[string]Count
 	Kinds    map[Kind]int64
@@ -153,6 +154,12 @@ func (r *recorder) reopened() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.stats.Reopened++
+}
+
+func (r *recorder) aged() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stats.Aged++
 }
 
 func (r *recorder) begin() {
