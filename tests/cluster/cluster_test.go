@@ -73,7 +73,7 @@ func onDisk(t *testing.T, c *Cluster) (map[string]Endpoint, int) {
 func listens(e Endpoint) bool {
 	conn, err := net.Dial("tcp", e.Address.String())
 	if err == nil {
-		conn.Close()
+		_ = conn.Close()
 	}
 	return err == nil
 }

@@ -92,7 +92,7 @@ func (a *Agent) Watch() haproxy.Watch {
 	bind := netip.MustParseAddr(a.BindAddress)
 	return haproxy.Watch{
 		Name: a.Node, Socket: a.WorkerSocket(),
-		Listeners: []netip.AddrPort{netip.AddrPortFrom(bind, uint16(a.HTTPPort)), netip.AddrPortFrom(bind, uint16(a.HTTPSPort))}, //nolint:gosec // ports
+		Listeners: []netip.AddrPort{netip.AddrPortFrom(bind, uint16(a.HTTPPort)), netip.AddrPortFrom(bind, uint16(a.HTTPSPort))},
 	}
 }
 

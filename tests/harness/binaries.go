@@ -55,7 +55,7 @@ func Binary(t T, name string) string {
 		}
 		built.dir = dir
 		for _, module := range []string{"controlplane", "dataplane-agent"} {
-			build := exec.Command("go", "build", "-o", dir+"/", "./cmd/...") //nolint:gosec // our own module
+			build := exec.Command("go", "build", "-o", dir+"/", "./cmd/...")
 			build.Dir = filepath.Join(Root(t), module)
 			if out, err := build.CombinedOutput(); err != nil {
 				t.Fatalf("build the commands of module %s: %v\n%s", module, err, out)
@@ -70,6 +70,7 @@ func removeBuilt() {
 	defer built.mu.Unlock()
 	if built.dir != "" {
 		_ = os.RemoveAll(built.dir)
+		built.dir = ""
 	}
 }
 
@@ -104,7 +105,7 @@ func findHAProxy(t T, label, variable, otherwise string) HAProxy {
 	if err != nil {
 		t.Fatalf("no %s HAProxy (run make setup, or set %s): %v", label, variable, err)
 	}
-	out, err := exec.Command(path, "-v").CombinedOutput() //nolint:gosec // the test names it
+	out, err := exec.Command(path, "-v").CombinedOutput()
 	version := versionPattern.FindSubmatch(out)
 	if err != nil || version == nil {
 		t.Fatalf("ask %s for its version: %v: %s", path, err, out)

@@ -166,7 +166,7 @@ func TestHARN4PodsInANetworkNamespace(t *testing.T) {
 		for _, p := range d.Pods() {
 			conn, err := net.Dial("tcp", p.Config().Address.String())
 			check(t, err)
-			conn.Close()
+			_ = conn.Close()
 		}
 		check(t, c.Close())
 	}

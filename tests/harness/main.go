@@ -104,7 +104,7 @@ func guard(t T, dir string) {
 		if err != nil {
 			t.Fatalf("find this binary for the watchdog: %v", err)
 		}
-		c := exec.Command(self) //nolint:gosec // this binary again
+		c := exec.Command(self)
 		c.Env = append(os.Environ(), watchdogVariable+"=1")
 		c.Stderr = os.Stderr
 		c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

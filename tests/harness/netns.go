@@ -96,7 +96,7 @@ func runInNetns(ctx context.Context, args []string) (string, error) {
 }
 
 func netnsCommand(args []string) *exec.Cmd {
-	child := exec.Command(os.Args[0], args...) //nolint:gosec // this binary again
+	child := exec.Command(os.Args[0], args...)
 	child.Env = append(os.Environ(), netnsVariable+"=1")
 	attr := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
 	if uid := os.Getuid(); uid != 0 {
@@ -113,19 +113,22 @@ func inside() bool { return os.Getenv(netnsVariable) != "" }
 var arrangeNetns = sync.OnceValue(func() error {
 	// The variable alone proves nothing. Where a network card is, the machine's own network would be changed.
 	interfaces, err := net.Interfaces()
-	if err != nil || len(interfaces) != 1 || interfaces[0].Name != "lo" {
-		return fmt.Errorf("%s is set, but this is no fresh network namespace: %v, %v", netnsVariable, interfaces, err)
+	if err != nil {
+		return fmt.Errorf("look at the network namespace: %w", err)
+	}
+	if len(interfaces) != 1 || interfaces[0].Name != "lo" {
+		return fmt.Errorf("%s is set, but this is no fresh network namespace: it has %v", netnsVariable, interfaces)
 	}
 	commands := [][]string{{"ip", "link", "set", "lo", "up"}}
 	for _, r := range localRoutes {
 		commands = append(commands, []string{"ip", "route", "add", "local", r, "dev", "lo"})
 	}
 	for _, c := range commands {
-		if out, err := exec.Command(c[0], c[1:]...).CombinedOutput(); err != nil { //nolint:gosec // constants
+		if out, err := exec.Command(c[0], c[1:]...).CombinedOutput(); err != nil {
 			return fmt.Errorf("arrange the network namespace: %s: %w: %s", strings.Join(c, " "), err, out)
 		}
 	}
-	if err := os.WriteFile("/proc/sys/net/ipv6/ip_nonlocal_bind", []byte("1\n"), 0o644); err != nil { //nolint:gosec // a sysctl
+	if err := os.WriteFile("/proc/sys/net/ipv6/ip_nonlocal_bind", []byte("1\n"), 0o644); err != nil {
 		return fmt.Errorf("arrange the network namespace: let pods bind IPv6 addresses: %w", err)
 	}
 	return nil

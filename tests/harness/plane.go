@@ -68,7 +68,7 @@ func (p *Plane) Ctl(t T, args ...string) (stdout, stderr string, code int) {
 func Ctl(t T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	c := exec.Command(Binary(t, "berthctl"), args...) //nolint:gosec // a product binary
+	c := exec.Command(Binary(t, "berthctl"), args...)
 	c.Stdout, c.Stderr = &out, &errs
 	err := c.Run()
 	var exit *exec.ExitError

@@ -29,7 +29,7 @@ type Process struct {
 func newProcess(t T, name, path string, args ...string) *Process {
 	t.Helper()
 	dir := t.TempDir()
-	log, err := os.OpenFile(filepath.Join(dir, name+".log"), os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600) //nolint:gosec // ours
+	log, err := os.OpenFile(filepath.Join(dir, name+".log"), os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
 	if err != nil {
 		t.Fatalf("open the log of %s: %v", name, err)
 	}
@@ -50,7 +50,7 @@ func (p *Process) Start(t T) {
 	if p.Running() {
 		t.Fatalf("start %s: it runs", p.name)
 	}
-	c := exec.Command(p.path, p.args...) //nolint:gosec // a product binary
+	c := exec.Command(p.path, p.args...)
 	c.Stdout, c.Stderr = p.log, p.log
 	// Ctrl-C at the demo is for the demo, which ends its processes in order.
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -46,7 +46,7 @@ func WaitForNil(t T, patience time.Duration, what string, check func() error) {
 		if late {
 			t.Fatalf("waited %v for %s: %v", patience, what, err)
 		}
-		time.Sleep(pause)
+		<-time.After(pause)
 	}
 }
 
@@ -59,8 +59,11 @@ type Stage struct {
 	cleanups []func()
 }
 
-// Perform runs f on a stage, then everything that it asked to be cleaned up, and returns what failed. Logs go to out.
+// Perform runs f on a stage, then everything that it asked to be cleaned up, and returns what failed. Logs go to out. The
+// program's main has to call Reexec before anything else.
 func Perform(out io.Writer, f func(s *Stage)) error {
+	defer removeBuilt()
+	defer stopWatchdog()
 	s := &Stage{out: out}
 	s.run(func() { f(s) })
 	for {

@@ -41,7 +41,7 @@ func (g *Generator) Run(ctx context.Context) Stats {
 					number++
 					c := &client{
 						target: t, profile: load.Profile, line: l, generator: g,
-						random: rand.New(rand.NewPCG(g.config.Seed, number)), //nolint:gosec // repeatable, not secret
+						random: rand.New(rand.NewPCG(g.config.Seed, number)),
 					}
 					clients.Go(func() { c.run(ctx) })
 				}

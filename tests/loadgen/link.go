@@ -65,7 +65,7 @@ func dial(ctx context.Context, t Target, p Profile, host string) (link, error) {
 }
 
 func tlsConfig(host, protocol string) *tls.Config {
-	return &tls.Config{ServerName: host, InsecureSkipVerify: true, NextProtos: []string{protocol}} //nolint:gosec // see Target.TLS
+	return &tls.Config{ServerName: host, InsecureSkipVerify: true, NextProtos: []string{protocol}}
 }
 
 // link1 is an HTTP/1 connection.
@@ -85,25 +85,30 @@ func (l *link1) usable() (bool, error) {
 	if l.in.Buffered() > 0 {
 		return false, errUnsolicited
 	}
+	n, err := l.peek()
+	switch {
+	case errors.Is(err, syscall.EAGAIN):
+		return true, nil // nothing to read, nothing closed
+	case err == nil && n > 0 && l.conn == net.Conn(l.raw):
+		return false, errUnsolicited
+	case err == nil && n > 0:
+		return l.usableTLS()
+	}
+	return false, nil
+}
+
+func (l *link1) peek() (int, error) {
 	rc, err := l.raw.SyscallConn()
 	if err != nil {
-		return false, nil //nolint:nilerr // a closed socket is an answer
+		return 0, err
 	}
 	var n int
-	var peek error
+	var peeked error
 	err = rc.Read(func(fd uintptr) bool {
-		n, _, peek = syscall.Recvfrom(int(fd), make([]byte, 1), syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		n, _, peeked = syscall.Recvfrom(int(fd), make([]byte, 1), syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
 		return true
 	})
-	switch {
-	case err == nil && errors.Is(peek, syscall.EAGAIN):
-		return true, nil
-	case err != nil || peek != nil || n == 0:
-		return false, nil
-	case l.conn == net.Conn(l.raw):
-		return false, errUnsolicited
-	}
-	return l.usableTLS()
+	return n, errors.Join(err, peeked)
 }
 
 // usableTLS reads what is there: a session ticket, which is nothing, or the end.

@@ -35,11 +35,11 @@ func proxy(t *testing.T, treat func(conn *net.TCPConn, in *bufio.Reader, number 
 				return
 			}
 			treat(conn.(*net.TCPConn), bufio.NewReader(conn), number)
-			conn.Close()
+			_ = conn.Close()
 		}
 	}()
 	t.Cleanup(func() {
-		l.Close()
+		_ = l.Close()
 		<-done
 	})
 	return Target{Name: "fake", Address: l.Addr().String()}
@@ -57,6 +57,11 @@ func answerOnce(conn net.Conn, in *bufio.Reader, extra string) bool {
 	_, err = fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nX-Pod: p\r\n%sContent-Length: 3\r\n\r\nabc", extra)
 	return err == nil
 }
+
+// What a fake proxy cannot read or write is seen at the client's end.
+func readRequest(in *bufio.Reader)     { _, _ = http.ReadRequest(in) }
+func write(conn net.Conn, text string) { _, _ = io.WriteString(conn, text) }
+func drain(in io.Reader)               { _, _ = io.Copy(io.Discard, in) }
 
 const service = "X-Service: s\r\n"
 
@@ -99,32 +104,32 @@ func TestLOAD3FailuresByKind(t *testing.T) {
 		}, []Kind{"", "", ""}},
 		{"LOAD-2 reset while idle", get, func(c *net.TCPConn, in *bufio.Reader, _ int) {
 			answerOnce(c, in, service)
-			c.SetLinger(0)
+			_ = c.SetLinger(0)
 		}, []Kind{"", "", ""}},
 		{"LOAD-2 closed under the second request", get, func(c *net.TCPConn, in *bufio.Reader, number int) {
 			if answerOnce(c, in, service); number == 1 {
-				http.ReadRequest(in)
+				readRequest(in)
 			}
 		}, []Kind{"", Race, ""}},
 		{"closed under a fresh connection's request", get, func(c *net.TCPConn, in *bufio.Reader, _ int) {
-			http.ReadRequest(in)
+			readRequest(in)
 		}, []Kind{Cut, Cut}},
 		{"closed in the middle of the answer", get, func(c *net.TCPConn, in *bufio.Reader, _ int) {
-			http.ReadRequest(in)
-			io.WriteString(c, "HTTP/1.1 200 OK\r\nX-Pod: p\r\nX-Service: s\r\nContent-Length: 30\r\n\r\nabc")
+			readRequest(in)
+			write(c, "HTTP/1.1 200 OK\r\nX-Pod: p\r\nX-Service: s\r\nContent-Length: 30\r\n\r\nabc")
 		}, []Kind{Cut, Cut}},
 		{"no answer", get, func(c *net.TCPConn, in *bufio.Reader, _ int) {
-			io.Copy(io.Discard, in)
+			drain(in)
 		}, []Kind{Timeout, Timeout}},
 		{"an answer to nothing", get, func(c *net.TCPConn, in *bufio.Reader, _ int) {
 			answerOnce(c, in, service)
-			io.WriteString(c, "HTTP/1.1 408 Request Time-out\r\n\r\n")
-			io.Copy(io.Discard, in)
+			write(c, "HTTP/1.1 408 Request Time-out\r\n\r\n")
+			drain(in)
 		}, []Kind{"", Unsolicited, ""}},
 		{"another status", get, func(c *net.TCPConn, in *bufio.Reader, _ int) {
-			http.ReadRequest(in)
-			io.WriteString(c, "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n")
-			io.Copy(io.Discard, in)
+			readRequest(in)
+			write(c, "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n")
+			drain(in)
 		}, []Kind{Status}},
 		{"another service", get, func(c *net.TCPConn, in *bufio.Reader, _ int) {
 			for answerOnce(c, in, "X-Service: other\r\n") {
@@ -173,12 +178,12 @@ func TestLOAD1NothingIsSentTwice(t *testing.T) {
 				if err != nil {
 					return
 				}
-				io.Copy(io.Discard, req.Body)
+				drain(req.Body)
 				seen.Add(1)
 				if number%2 == 0 {
 					return
 				}
-				io.WriteString(c, "HTTP/1.1 200 OK\r\nX-Pod: p\r\nX-Service: s\r\nContent-Length: 0\r\n\r\n")
+				write(c, "HTTP/1.1 200 OK\r\nX-Pod: p\r\nX-Service: s\r\nContent-Length: 0\r\n\r\n")
 			}
 		}), p, 40)
 		if seen.Load() != stats.Requests || stats.Failures == 0 {
@@ -191,10 +196,10 @@ func TestLOAD1NothingIsSentTwice(t *testing.T) {
 func TestLOAD4StoppedGeneratorFinishes(t *testing.T) {
 	arrived, answer := make(chan struct{}), make(chan struct{})
 	target := proxy(t, func(c *net.TCPConn, in *bufio.Reader, _ int) {
-		http.ReadRequest(in)
+		readRequest(in)
 		close(arrived)
 		<-answer
-		io.WriteString(c, "HTTP/1.1 200 OK\r\nX-Pod: p\r\nX-Service: s\r\nContent-Length: 0\r\n\r\n")
+		write(c, "HTTP/1.1 200 OK\r\nX-Pod: p\r\nX-Service: s\r\nContent-Length: 0\r\n\r\n")
 	})
 	g, err := New(Config{Targets: []Target{target}, Routes: []Route{{Service: "s"}}, Loads: []Load{{KeepAlive, 1}}})
 	if err != nil {

@@ -1,6 +1,7 @@
 package pod
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -48,8 +49,12 @@ func (p *plug) fill(sa syscall.Sockaddr, address netip.AddrPort) error {
 	}
 	for range 8 {
 		c, err := net.DialTimeout("tcp", address.String(), fullAfter)
-		if err != nil {
+		var ne net.Error
+		switch {
+		case errors.As(err, &ne) && ne.Timeout():
 			return nil // the first attempt that is swallowed: full
+		case err != nil:
+			return fmt.Errorf("fill the backlog of %s: %w", address, err)
 		}
 		p.filler = append(p.filler, c)
 	}

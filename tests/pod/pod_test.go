@@ -157,7 +157,7 @@ func TestPOD3KillCutsRunningRequests(t *testing.T) {
 
 func waitForRequests(t *testing.T, s server, want int64) {
 	t.Helper()
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); <-time.After(5 * time.Millisecond) {
 		if n, err := s.Requests(); err == nil && n >= want {
 			return
 		}
@@ -201,7 +201,7 @@ func TestModes(t *testing.T) {
 					t.Errorf("%s: dial: %v", c.mode, err)
 				}
 				if err == nil {
-					conn.Close()
+					_ = conn.Close()
 				}
 			}
 		}
@@ -230,7 +230,7 @@ func TestSIGTERM(t *testing.T) {
 		if took := time.Since(start); took < serveOn || (serveOn == 0 && took > 3*time.Second) {
 			t.Errorf("serveOn %v: gone after %v", serveOn, took)
 		}
-		p.Kill()
+		_ = p.Kill()
 	}
 }
 
@@ -241,7 +241,7 @@ func TestPOD4EndsWithItsParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Kill()
-	p.stdin.Close()
+	_ = p.stdin.Close()
 	select {
 	case <-p.exited:
 	case <-time.After(10 * time.Second):

@@ -29,7 +29,7 @@ func TestCLAIM1ASecondProcessGetsAnotherBlock(t *testing.T) {
 		t.Fatalf("this process holds block %d; the child said: %s", mine.N, out)
 	}
 	if l, err := net.Listen("tcp4", fmt.Sprintf("127.%d.255.254:%d", mine.N, PodPort)); err == nil {
-		l.Close()
+		_ = l.Close()
 		t.Fatal("the guard of this process's block can be bound again")
 	}
 }

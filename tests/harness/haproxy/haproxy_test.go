@@ -85,7 +85,7 @@ func TestHAP2ProcessesAndTheirEnd(t *testing.T) {
 		slow.Go(func() {
 			resp, err := get(t.Context(), p.Address(), "/slow?d=20s")
 			if err == nil {
-				resp.Body.Close()
+				_ = resp.Body.Close()
 			}
 		})
 		harness.WaitFor(t, 5*time.Second, "the request at the pod", func() bool {
@@ -134,7 +134,7 @@ func TestHAP2EndSaysWhatItHadToKill(t *testing.T) {
 	if err := haproxy.End([]haproxy.Identity{id}, 200*time.Millisecond); err == nil || !strings.Contains(err.Error(), "were killed") {
 		t.Errorf("End: %v", err)
 	}
-	c.Wait()
+	_ = c.Wait() // killed
 	if status := c.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGKILL {
 		t.Errorf("ended by %v", status)
 	}

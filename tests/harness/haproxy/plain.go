@@ -70,7 +70,7 @@ func StartPlain(o PlainOptions) (*Plain, error) {
 	if p.log, err = os.Create(filepath.Join(o.Dir, "haproxy.log")); err != nil {
 		return nil, fmt.Errorf("open the plain HAProxy's log: %w", err)
 	}
-	p.command = exec.Command(o.Binary, "-W", "-S", p.Master(), "-f", p.config()) //nolint:gosec // the test names it
+	p.command = exec.Command(o.Binary, "-W", "-S", p.Master(), "-f", p.config())
 	p.command.Stdout, p.command.Stderr = p.log, p.log
 	if err := p.command.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the plain HAProxy: %w", err), p.log.Close())
@@ -129,35 +129,36 @@ func (p *Plain) reloadLocked() error {
 		return err
 	}
 	// An old version's master refuses connections while it executes itself again after the reload before.
-	for end := time.Now().Add(askTime); ; time.Sleep(2 * time.Millisecond) {
+	err = poll(askTime, func() (bool, error) {
 		_, err := Ask(p.Master(), "reload")
-		if err == nil {
-			return p.waitForWorker(before)
-		}
-		if !errors.Is(err, syscall.ECONNREFUSED) || time.Now().After(end) {
-			return err
-		}
+		return !errors.Is(err, syscall.ECONNREFUSED), err
+	})
+	if err != nil {
+		return err
 	}
+	return p.waitForWorker(before)
 }
 
 // waitForWorker waits for a worker that is not the one before. Versions before 2.7 do not answer a reload, so the worker
 // itself is looked at with all of them.
 func (p *Plain) waitForWorker(before int) error {
-	var last error
-	for end := time.Now().Add(askTime); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
-		pid, err := WorkerPID(p.Worker())
-		if err == nil && pid != before {
-			return nil
-		}
-		last = err
+	err := poll(askTime, func() (bool, error) {
 		select {
 		case <-p.exited:
-			end = time.Time{}
+			return true, errors.New("it ended")
 		default:
 		}
+		pid, err := WorkerPID(p.Worker())
+		if err == nil && pid == before {
+			err = fmt.Errorf("worker %d still answers", pid)
+		}
+		return err == nil, err
+	})
+	if err == nil {
+		return nil
 	}
 	log, _ := os.ReadFile(p.log.Name())
-	return fmt.Errorf("the plain HAProxy has no new worker: %w; its log:\n%s", last, log)
+	return fmt.Errorf("wait for a new worker of the plain HAProxy: %w; its log:\n%s", err, log)
 }
 
 // Stop ends it and its workers, old ones too.

@@ -94,10 +94,22 @@ func End(processes []Identity, patience time.Duration) error {
 }
 
 func waitForEnd(processes []Identity, patience time.Duration) []Identity {
-	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+	_ = poll(patience, func() (bool, error) {
 		processes = slices.DeleteFunc(slices.Clone(processes), func(p Identity) bool { return !p.Alive() })
-		if len(processes) == 0 || time.Now().After(end) {
-			return processes
+		return len(processes) == 0, nil
+	})
+	return processes
+}
+
+// poll looks at a state every few milliseconds until it is done or patience is over, and returns the last look's error.
+func poll(patience time.Duration, look func() (done bool, err error)) error {
+	ticks := time.NewTicker(3 * time.Millisecond)
+	defer ticks.Stop()
+	for end := time.Now().Add(patience); ; <-ticks.C {
+		// The time is taken before the look: a state that came true during the last pause is not missed.
+		late := time.Now().After(end)
+		if done, err := look(); done || late {
+			return err
 		}
 	}
 }

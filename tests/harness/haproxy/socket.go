@@ -156,7 +156,7 @@ func parseServer(column map[string]int, fields []string) (Server, error) {
 		s.State = Drain
 	}
 	if a, err := netip.ParseAddr(field("srv_addr")); err == nil {
-		s.Address = netip.AddrPortFrom(a, uint16(number("srv_port"))) //nolint:gosec // HAProxy's ports fit
+		s.Address = netip.AddrPortFrom(a, uint16(number("srv_port")))
 	}
 	return s, errors.Join(errs...)
 }
