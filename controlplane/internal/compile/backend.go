@@ -91,6 +91,7 @@ func (f *fleet) settleBackends(p *pass, fc *FleetChange) {
 		case b.live:
 			b.live = false
 			f.unstageBackend(b)
+			f.dirty.services[b.Service] = struct{}{}
 			fc.Retired = append(fc.Retired, name)
 		case !b.told:
 			f.drop(b) // it came and went within this pass
@@ -149,7 +150,11 @@ func (p *pass) slicesOf(service desired.Ref) []*discoveryv1.EndpointSlice {
 
 func (f *fleet) updateSliceNotes(p *pass, service desired.Ref) {
 	delete(f.slices, service)
-	if len(f.ofService[service]) == 0 {
+	live := false
+	for _, b := range f.ofService[service] {
+		live = live || b.live
+	}
+	if !live {
 		return
 	}
 	for k, s := range p.read.SlicesOfService(service.Cluster, service.Namespace, service.Name) {

@@ -101,7 +101,7 @@ func (c *Compiler) Compile(read store.Read, changes store.Changes) []FleetChange
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := &pass{c: c, read: read}
-	gone := c.updateFleets(read, changes)
+	gone := c.updateFleets(p, changes)
 	for i := range changes.Objects {
 		c.take(p, &changes.Objects[i])
 	}

@@ -13,8 +13,8 @@ import (
 
 // updateFleets brings the set of fleets up to date and returns the names of those that are gone. Without any Fleet object there is one all the same, once something
 // was read: before, nobody knows whether there is one.
-func (c *Compiler) updateFleets(read store.Read, changes store.Changes) (gone []string) {
-	changed := len(c.fleets) == 0 && (len(changes.Objects) > 0 || listed(read))
+func (c *Compiler) updateFleets(p *pass, changes store.Changes) (gone []string) {
+	changed := len(c.fleets) == 0 && (len(changes.Objects) > 0 || listed(p.read))
 	for i := range changes.Objects {
 		if change := &changes.Objects[i]; change.Kind == source.KindFleet {
 			c.takeFleet(change)
@@ -33,6 +33,9 @@ func (c *Compiler) updateFleets(read store.Read, changes store.Changes) (gone []
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.fleets)) {
 		if wanted[name] == nil {
+			for secret := range c.fleets[name].bySecret {
+				p.touched = append(p.touched, secret)
+			}
 			delete(c.fleets, name)
 			gone = append(gone, name)
 		}

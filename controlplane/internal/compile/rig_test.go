@@ -98,13 +98,17 @@ func (r *rig) cluster(name string) string {
 // apply compiles a batch and does with the changes what an engine does. COMP-3: nothing in them is as it was.
 func (r *rig) apply(b source.Batch) []FleetChange {
 	r.t.Helper()
+	b.Seen = time.Unix(int64(r.steps+1), 0)
+	return r.compile(r.store.Apply(b))
+}
+
+func (r *rig) compile(changes store.Changes) []FleetChange {
+	r.t.Helper()
 	r.steps++
-	b.Seen = time.Unix(int64(r.steps), 0)
-	changes := r.store.Apply(b)
 	list := r.c.Compile(r.store.Read(), changes)
 	for _, fc := range list {
-		if len(changes.Objects) > 0 && !fc.Seen.Equal(b.Seen) {
-			r.t.Errorf("fleet %s: seen at %s, want %s", fc.Fleet, fc.Seen, b.Seen)
+		if !fc.Seen.Equal(changes.Seen()) {
+			r.t.Errorf("fleet %s: seen at %s, want %s", fc.Fleet, fc.Seen, changes.Seen())
 		}
 		if fc.Gone {
 			delete(r.kept, fc.Fleet)
