@@ -79,9 +79,13 @@ func (s *Session) Applied(m *fleetv1.Applied, latency time.Duration) {
 	})
 }
 
-// overcome says whether the node is where it wanted to be when it failed.
+// overcome says whether the node is where it wanted to be when it failed, or beyond.
 func (f Failure) overcome(applied wire.Marks) bool {
-	return f.Wanted.Revision.Digest == applied.Revision.Digest && f.Wanted.Generation.Version.Compare(applied.Generation.Version) <= 0
+	return reached(f.Wanted.Revision, applied.Revision) && reached(f.Wanted.Generation, applied.Generation)
+}
+
+func reached(wanted, applied wire.Mark) bool {
+	return wanted.Digest == applied.Digest || wanted.Version.Compare(applied.Version) < 0
 }
 
 // Rejected takes in that HAProxy refused a revision.

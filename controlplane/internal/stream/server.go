@@ -1,0 +1,190 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+
+	"github.com/berth-proxy/berth/api/wire"
+	"github.com/berth-proxy/berth/controlplane/internal/changelog"
+	"github.com/berth-proxy/berth/controlplane/internal/node"
+	fleetv1 "github.com/berth-proxy/berth/proto/berth/fleet/v1"
+)
+
+// Config is what a Server works with.
+type Config struct {
+	Fleets *changelog.Directory
+	Nodes  *node.Registry
+	Log    zerolog.Logger
+	Timing Timing
+	// MaxStreams is how many streams there are at most, 20,000 if it is zero. Nodes beyond it are told to wait.
+	MaxStreams int
+	// Applied is told of each change that a node has applied and how long that took since its source saw it. It must not block; it may be nil.
+	Applied func(by fleetv1.By, latency time.Duration)
+}
+
+// Server serves the nodes.
+type Server struct {
+	fleetv1.UnimplementedFleetServiceServer
+	config  Config
+	timing  Timing
+	started time.Time
+
+	closing chan struct{}
+	// carriers are the goroutines that carry messages. They end soon after the handler of their stream has returned, and not before.
+	carriers sync.WaitGroup
+
+	mu       sync.Mutex
+	closed   bool
+	streams  int
+	sessions map[node.Key]*session
+}
+
+var _ fleetv1.FleetServiceServer = (*Server)(nil)
+
+// New gives a server.
+func New(c Config) *Server {
+	if c.MaxStreams <= 0 {
+		c.MaxStreams = 20000
+	}
+	return &Server{
+		config: c, timing: c.Timing.withDefaults(), started: time.Now(),
+		closing: make(chan struct{}), sessions: map[node.Key]*session{},
+	}
+}
+
+// Options are the options of the gRPC server that a Server is registered with: its codec, the limits of the protocol, and keepalive for the
+// connections, below which TCP alone would notice a vanished node after minutes.
+func Options() []grpc.ServerOption {
+	return []grpc.ServerOption{
+		grpc.ForceServerCodecV2(wire.Codec()),
+		grpc.MaxRecvMsgSize(wire.MaxMessage),
+		grpc.MaxSendMsgSize(wire.MaxMessage),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 20 * time.Second, Timeout: 10 * time.Second}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
+	}
+}
+
+// Close ends every stream and waits until nothing of them is left. New ones are refused from then on.
+func (s *Server) Close() {
+	s.mu.Lock()
+	if !s.closed {
+		s.closed = true
+		close(s.closing)
+	}
+	s.mu.Unlock()
+	s.carriers.Wait()
+}
+
+var errShutdown = status.Error(codes.Unavailable, "the control plane is shutting down; connect again")
+
+// admit counts a stream in. A nil release means that it is refused.
+func (s *Server) admit() (release func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, errShutdown
+	}
+	if s.streams >= s.config.MaxStreams {
+		return nil, nil
+	}
+	s.streams++
+	s.carriers.Add(2)
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.streams--
+	}, nil
+}
+
+// Sync serves one node until its stream ends.
+func (s *Server) Sync(stream grpc.BidiStreamingServer[fleetv1.SyncRequest, fleetv1.SyncResponse]) error {
+	release, err := s.admit()
+	if err != nil {
+		return err
+	}
+	if release == nil {
+		return s.refuse(stream)
+	}
+	defer release()
+	x := newSession(s, stream, address(stream.Context()))
+	go x.receiver()
+	go x.sender()
+	defer close(x.done)
+	return x.run()
+}
+
+// refuse tells a node to come back later.
+func (s *Server) refuse(stream grpc.BidiStreamingServer[fleetv1.SyncRequest, fleetv1.SyncResponse]) error {
+	const why = "too many streams at once"
+	if err := stream.Send(waitMessage(s.timing.WaitHint, fleetv1.Code_CODE_BUSY, why)); err != nil {
+		return err
+	}
+	return status.Error(codes.Unavailable, why)
+}
+
+func address(ctx context.Context) string {
+	if p, ok := peer.FromContext(ctx); ok && p.Addr != nil {
+		return p.Addr.String()
+	}
+	return ""
+}
+
+// enter makes x the session of its node, here and in the registry alike: of two that come at once the same one is the newest in both.
+func (s *Server) enter(x *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x.record = s.config.Nodes.Connect(x.hello, x.address)
+	s.sessions[x.key] = x
+}
+
+func (s *Server) leave(x *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sessions[x.key] == x {
+		delete(s.sessions, x.key)
+	}
+}
+
+// The reasons why a node cannot be inspected.
+var (
+	// ErrNotConnected: the node has no stream.
+	ErrNotConnected = errors.New("the node is not connected")
+	// ErrTooLarge: the answer is larger than the plane takes.
+	ErrTooLarge = errors.New("the node's answer is too large")
+)
+
+// Inspect asks a node for its worker's own answer about these backends, about all if there are none. A NodeError is what the node says
+// instead of an answer.
+func (s *Server) Inspect(ctx context.Context, key node.Key, backends []string) ([]*fleetv1.InspectedBackend, error) {
+	s.mu.Lock()
+	x := s.sessions[key]
+	s.mu.Unlock()
+	if x == nil {
+		return nil, ErrNotConnected
+	}
+	ask := &inspection{backends: backends, answer: make(chan inspected, 1)}
+	select {
+	case x.inspections <- ask:
+	case <-x.done:
+		return nil, ErrNotConnected
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	select {
+	case a := <-ask.answer:
+		return a.backends, a.err
+	case <-x.done:
+		return nil, ErrNotConnected
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
