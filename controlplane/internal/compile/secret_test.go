@@ -10,18 +10,20 @@ import (
 	"encoding/pem"
 	"fmt"
 	"math/big"
+	"strings"
 	"sync"
 	"time"
 )
 
-// pairs are two certificates with their keys, made once.
-var pairs = sync.OnceValue(func() (list [2][2]string) {
+// pairs are certificates with their keys, made once. The last is the one of a node.
+var pairs = sync.OnceValue(func() (list [3][2]string) {
 	for i := range list {
 		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 		if err != nil {
 			panic(err)
 		}
-		template := &x509.Certificate{SerialNumber: big.NewInt(int64(i + 1)), Subject: pkix.Name{CommonName: "test"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
+		name := []string{"test 0", "test 1", "default"}[i]
+		template := &x509.Certificate{SerialNumber: big.NewInt(int64(i + 1)), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
 		der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 		if err != nil {
 			panic(err)
@@ -42,4 +44,17 @@ var pairs = sync.OnceValue(func() (list [2][2]string) {
 func secretYAML(name string, i int) string {
 	p := pairs()[i]
 	return fmt.Sprintf("---\n{apiVersion: v1, kind: Secret, type: kubernetes.io/tls, metadata: {name: %s, namespace: shop}, data: {tls.crt: %s, tls.key: %s}}\n", name, p[0], p[1])
+}
+
+// defaultPEM is the certificate that a node shows when no other fits.
+func defaultPEM() string {
+	var b strings.Builder
+	for _, part := range pairs()[2] {
+		text, err := base64.StdEncoding.DecodeString(part)
+		if err != nil {
+			panic(err)
+		}
+		b.Write(text)
+	}
+	return b.String()
 }

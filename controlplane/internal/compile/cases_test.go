@@ -1,0 +1,164 @@
+package compile
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/berth-proxy/berth/api/snapshot"
+	"github.com/berth-proxy/berth/controlplane/internal/desired"
+	"github.com/berth-proxy/berth/controlplane/internal/source/dir"
+)
+
+// cases are the troubles that users of such systems have had, with what must hold after each step.
+const cases = "../../../tests/testdata/cases"
+
+type caseFile struct {
+	About string
+	Steps []struct {
+		Apply  string
+		Expect caseExpect
+	}
+}
+
+type caseExpect struct {
+	Revision    string
+	Backends    map[string]struct{ Ready, Drain []string }
+	SameSlots   []string          `json:"same_slots"`
+	OtherSlot   map[string]string `json:"other_slot"`
+	Requests    []caseRequest
+	Rejected    []string
+	Warned      []string
+	SourceError bool `json:"source_error"`
+}
+
+type caseRequest struct {
+	URL     string
+	Backend string
+	Status  int
+}
+
+// Every case, offline: a directory read once for each step, by one compiler that goes from step to step.
+func TestCases(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(cases, "*", "case.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no cases under %s: %v", cases, err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var c caseFile
+			if err := yaml.UnmarshalStrict(text, &c); err != nil {
+				t.Fatal(err)
+			}
+			runCase(t, filepath.Dir(file), c)
+		})
+	}
+}
+
+func runCase(t *testing.T, folder string, c caseFile) {
+	r := newRig(t, "objects")
+	objects := filepath.Join(t.TempDir(), "objects")
+	if err := os.Mkdir(objects, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i, step := range c.Steps {
+		content, err := os.ReadFile(filepath.Join(folder, step.Apply))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(objects, "objects.yaml"), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		loaded, err := dir.Load("objects", objects)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if step.Expect.SourceError != (len(loaded.Errors) > 0) {
+			t.Errorf("step %d: the source is faulty: %v", i+1, loaded.Errors)
+		}
+		if step.Expect.SourceError {
+			continue // what a source that runs keeps is shown live
+		}
+		var before snapshot.Digest
+		var table map[string]int
+		if k := r.kept["default"]; k != nil {
+			before, table = k.revision.Digest(), r.slots()
+		}
+		r.apply(loaded.Batch())
+		if step.Expect.Revision == "unchanged" && r.kept["default"].revision.Digest() != before {
+			t.Errorf("step %d: the revision changed", i+1)
+		}
+		checkCase(t, r, i+1, step.Expect, table)
+	}
+}
+
+// slots says in which slot each address of the default fleet stands.
+func (r *rig) slots() map[string]int {
+	at := map[string]int{}
+	for table := range r.kept["default"].generation.All() {
+		for i, s := range table.Slots {
+			if s.State != snapshot.Free {
+				at[s.Server().String()] = i
+			}
+		}
+	}
+	return at
+}
+
+func checkCase(t *testing.T, r *rig, step int, want caseExpect, before map[string]int) {
+	t.Helper()
+	for service, slots := range want.Backends {
+		b, found := r.c.Backend("default", service)
+		if !found {
+			t.Errorf("step %d: there is no backend for %s", step, service)
+			continue
+		}
+		got := map[snapshot.SlotState][]string{}
+		for _, s := range r.kept["default"].generation.Table(b.Name).Slots {
+			got[s.State] = append(got[s.State], s.Server().String())
+		}
+		for state, addresses := range map[snapshot.SlotState][]string{snapshot.Ready: slots.Ready, snapshot.Drain: slots.Drain} {
+			slices.Sort(got[state])
+			if slices.Sort(addresses); !slices.Equal(got[state], addresses) {
+				t.Errorf("step %d: %s has %s slots %v, want %v", step, service, state, got[state], addresses)
+			}
+		}
+	}
+	now := r.slots()
+	for _, address := range want.SameSlots {
+		if now[address] != before[address] {
+			t.Errorf("step %d: %s went from slot %d to %d", step, address, before[address]+1, now[address]+1)
+		}
+	}
+	for newcomer, gone := range want.OtherSlot {
+		if now[newcomer] == before[gone] {
+			t.Errorf("step %d: %s took the slot of %s", step, newcomer, gone)
+		}
+	}
+	for _, req := range want.Requests {
+		x, err := r.c.Explain("default", req.URL, r.kept["default"].generation)
+		if err != nil || x.Status != req.Status || req.Backend != "" && x.Service != req.Backend {
+			t.Errorf("step %d: %s gets %+v, %v; want %s %d", step, req.URL, x, err, req.Backend, req.Status)
+		}
+	}
+	problems := map[desired.State][]string{}
+	for _, p := range r.c.Problems("default") {
+		problems[p.State] = append(problems[p.State], p.Object)
+	}
+	expected := map[desired.State][]string{desired.Rejected: want.Rejected, desired.Warned: want.Warned}
+	for _, state := range slices.Sorted(maps.Keys(expected)) {
+		if !slices.Equal(problems[state], expected[state]) {
+			t.Errorf("step %d: %s are %v, want %v\n%s", step, state, problems[state], expected[state], strings.ReplaceAll(fmt.Sprint(r.problems("default")), "\n", "\n\t"))
+		}
+	}
+}
