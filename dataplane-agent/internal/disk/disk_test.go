@@ -58,3 +58,20 @@ func TestAnUnchangedFileIsLeftAlone(t *testing.T) {
 		t.Error("the file was written again")
 	}
 }
+
+func TestALockIsHeldByOneAtATime(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	unlock, err := disk.Lock(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := disk.Lock(path); !errors.Is(err, disk.ErrLocked) {
+		t.Errorf("a second lock: %v", err)
+	}
+	unlock()
+	again, err := disk.Lock(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again()
+}

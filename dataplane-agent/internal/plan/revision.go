@@ -89,21 +89,13 @@ func MapCommands(changes []MapChange) []Command {
 		file := render.MapFile(c.Map)
 		switch {
 		case c.Gone && c.Had:
-			gone = append(gone, Command{Maps, "del map " + file + " " + Escape(c.Key), "", -1})
+			gone = append(gone, Command{Maps, "del map " + file + " " + render.Escape(c.Key), "", -1})
 		case c.Gone:
 		case c.Had:
-			set = append(set, Command{Maps, "set map " + file + " " + Escape(c.Key) + " " + Escape(c.Value), "", -1})
+			set = append(set, Command{Maps, "set map " + file + " " + render.Escape(c.Key) + " " + render.Escape(c.Value), "", -1})
 		default:
-			set = append(set, Command{Maps, "add map " + file + " " + Escape(c.Key) + " " + Escape(c.Value), "", -1})
+			set = append(set, Command{Maps, "add map " + file + " " + render.Escape(c.Key) + " " + render.Escape(c.Value), "", -1})
 		}
 	}
 	return append(set, gone...)
-}
-
-// Escape writes a word so that the runtime socket reads it as one.
-func Escape(word string) string {
-	if !strings.ContainsAny(word, " \t;\\") {
-		return word
-	}
-	return strings.NewReplacer(`\`, `\\`, ` `, `\ `, "\t", "\\\t", `;`, `\;`).Replace(word)
 }

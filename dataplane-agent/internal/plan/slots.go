@@ -146,7 +146,7 @@ func (t Table) add(to []Command, i int) []Command {
 	want := t.Want[i]
 	words := render.AddServer(t.Backend, i, want, t.Options)
 	for n, w := range words {
-		words[n] = Escape(w)
+		words[n] = render.Escape(w)
 	}
 	server := t.Backend + "/" + render.ServerName(i)
 	put := func(p Phase, l string) { to = append(to, Command{p, l, t.Backend, i}) }

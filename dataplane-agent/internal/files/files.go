@@ -1,0 +1,127 @@
+// Package files puts a state onto the node's disk as HAProxy reads it: a candidate that is only checked, and the configuration in force.
+//
+//	FILES-1  What is in force is replaced file by file, each whole, the configuration last: every file that it names is there before.
+//	FILES-2  A candidate never touches what is in force.
+//	FILES-3  A configuration in force always holds the slot tables that it was given, never older ones (P1).
+package files
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/berth-proxy/berth/api/snapshot"
+	"github.com/berth-proxy/berth/api/snapshot/render"
+	"github.com/berth-proxy/berth/dataplane-agent/internal/certs"
+	"github.com/berth-proxy/berth/dataplane-agent/internal/disk"
+)
+
+// ProbeBackend is a backend of the node's own, which no request reaches: a new worker is tried out on it.
+const ProbeBackend = "berth_probe"
+
+// candidateFolder holds the candidate, below the state directory.
+const candidateFolder = "next"
+
+// Writer writes into one state directory. It is immutable, but two writes at once would mix: its user makes sure of that.
+type Writer struct {
+	settings render.Settings
+}
+
+// New returns a Writer for these settings, whose StateDir must be absolute.
+func New(s render.Settings) Writer {
+	s.IPv4Only = s.BindAddress == "" && !haveIPv6()
+	return Writer{settings: s}
+}
+
+// Config is the path of the configuration in force.
+func (w Writer) Config() string { return filepath.Join(w.settings.StateDir, render.ConfigFile) }
+
+// Socket is the path of the worker's runtime socket.
+func (w Writer) Socket() string { return filepath.Join(w.settings.StateDir, render.WorkerSocket) }
+
+// Description is what a worker says of itself that was started with this structure.
+func Description(structure snapshot.Digest) string { return "berth structure " + structure.String() }
+
+func (w Writer) machine(stateDir string, rev *snapshot.Revision) render.Machine {
+	s := w.settings
+	s.StateDir = stateDir
+	m := render.DefaultMachine(s)
+	m.Global = append(m.Global, snapshot.Line{"description", Description(rev.StructureDigest())})
+	m.Backends = []*snapshot.Backend{{Name: ProbeBackend, Defaults: defaults(rev), Lines: []snapshot.Line{
+		{"mode", "http"}, {"balance", "roundrobin"}, {"timeout", "connect", "1s"}, {"timeout", "server", "1s"},
+	}}}
+	// Absolute, so that the candidate finds them from its own folder.
+	m.CertificateFile = func(c *snapshot.Certificate) string { return filepath.Join(w.settings.StateDir, certs.File(c)) }
+	m.DefaultCertificate = filepath.Join(w.settings.StateDir, certs.DefaultFile)
+	return m
+}
+
+// defaults is the name of the revision's first defaults section: HAProxy warns of a backend that uses one without saying so.
+func defaults(rev *snapshot.Revision) string {
+	for s := range snapshot.Of[*snapshot.Section](rev, snapshot.KindSection) {
+		if s.Type == "defaults" {
+			return s.Name
+		}
+	}
+	return ""
+}
+
+// WriteCandidate writes a state where HAProxy can check it, and returns the path of its configuration.
+func (w Writer) WriteCandidate(rev *snapshot.Revision, gen *snapshot.Generation) (string, error) {
+	dir := filepath.Join(w.settings.StateDir, candidateFolder)
+	rendered, err := render.Files(rev, gen, w.machine(dir, rev))
+	if err != nil {
+		return "", fmt.Errorf("render revision %s: %w", rev.Digest().Short(), err)
+	}
+	for name, text := range rendered {
+		path := filepath.Join(dir, name)
+		if err := disk.MakeDir(filepath.Dir(path)); err != nil {
+			return "", err
+		}
+		// No sync: a candidate that a crash takes away is written again.
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			return "", fmt.Errorf("write the candidate %s: %w (%w)", path, err, disk.ErrWrite)
+		}
+	}
+	return filepath.Join(dir, render.ConfigFile), nil
+}
+
+// Write puts a state in force: the next start or reload of HAProxy reads it.
+func (w Writer) Write(rev *snapshot.Revision, gen *snapshot.Generation) error {
+	rendered, err := render.Files(rev, gen, w.machine(w.settings.StateDir, rev))
+	if err != nil {
+		return fmt.Errorf("render revision %s: %w", rev.Digest().Short(), err)
+	}
+	names := slices.Sorted(maps.Keys(rendered))
+	slices.SortStableFunc(names, func(a, b string) int { return last(a) - last(b) })
+	for _, name := range names {
+		path := filepath.Join(w.settings.StateDir, name)
+		if err := disk.MakeDir(filepath.Dir(path)); err != nil {
+			return err
+		}
+		if err := disk.WriteChanged(path, rendered[name], 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func last(name string) int {
+	if name == render.ConfigFile {
+		return 1
+	}
+	return 0
+}
+
+// haveIPv6 says whether the machine can listen on "::".
+func haveIPv6() bool {
+	l, err := net.Listen("tcp6", "[::1]:0")
+	if err != nil {
+		return false
+	}
+	_ = l.Close()
+	return true
+}

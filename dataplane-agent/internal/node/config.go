@@ -1,0 +1,73 @@
+package node
+
+import (
+	"net/netip"
+	"path/filepath"
+	"time"
+
+	"github.com/berth-proxy/berth/api/snapshot/render"
+	"github.com/berth-proxy/berth/dataplane-agent/internal/listener"
+)
+
+// Config is what a node is started with. The zero durations and counts stand for the defaults.
+type Config struct {
+	// HAProxy is the path of the binary.
+	HAProxy string
+	// MasterSocket is set to attach to a HAProxy that something else started; the agent then never starts one.
+	MasterSocket string
+	// Settings has the state directory, ports and addresses.
+	Settings render.Settings
+	// AddServers allows `add server`, where the worker can.
+	AddServers bool
+	// ReloadSpacing is the least time from the end of one reload to the start of the next. Default 1 s.
+	ReloadSpacing time.Duration
+	// MaxOldWorkers is the number of leaving workers from which reloads wait. Default 8.
+	MaxOldWorkers int
+	// RefreshFiles is how long the configuration on disk may lag behind runtime changes. Default 2 s.
+	RefreshFiles time.Duration
+	// Watch is how often the node looks whether its worker is still the one it knows. Default 500 ms.
+	Watch time.Duration
+	// Verify is how often everything is read back from a worker that was left alone. Default 30 s.
+	Verify time.Duration
+	// ReloadTimeout bounds one reload or start. Default 60 s.
+	ReloadTimeout time.Duration
+	// CommandTimeout bounds one exchange with a worker. Default 5 s.
+	CommandTimeout time.Duration
+}
+
+func (c Config) withDefaults() Config {
+	set := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	set(&c.ReloadSpacing, time.Second)
+	set(&c.RefreshFiles, 2*time.Second)
+	set(&c.Watch, 500*time.Millisecond)
+	set(&c.Verify, 30*time.Second)
+	set(&c.ReloadTimeout, time.Minute)
+	set(&c.CommandTimeout, 5*time.Second)
+	if c.MaxOldWorkers == 0 {
+		c.MaxOldWorkers = 8
+	}
+	return c
+}
+
+func (c Config) masterSocket() string {
+	if c.MasterSocket != "" {
+		return c.MasterSocket
+	}
+	return filepath.Join(c.Settings.StateDir, "master.sock")
+}
+
+// listeners are the addresses that no slot may have.
+func (c Config) listeners() listener.Set {
+	bind, _ := netip.ParseAddr(c.Settings.BindAddress) // an empty one stands for all addresses
+	var ports []uint16
+	for _, p := range []int{c.Settings.HTTPPort, c.Settings.HTTPSPort} {
+		if p > 0 {
+			ports = append(ports, uint16(p)) //nolint:gosec // Flags are checked to be ports.
+		}
+	}
+	return listener.New(bind, ports...)
+}

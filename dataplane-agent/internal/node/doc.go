@@ -1,0 +1,18 @@
+// Package node is the agent's one loop. It owns HAProxy on this machine: no other goroutine writes to a worker, decides on a reload or changes what the node
+// holds.
+//
+// After every event (an update from the plane, the end of a reload, a timer) the loop goes from what the worker has to the newest that is held: changes that
+// a running worker takes are written at once, and what needs a reload is left to a task beside the loop, so that a reload never holds an endpoint
+// change back. There is at most one task at a time, and the loop hears its end as an event.
+//
+// Invariants:
+//
+//	NODE-1  The newest wins: an update replaces what is wanted, and nothing older is ever applied after it.
+//	NODE-2  During a reload, changes go to the old worker; the new one is brought to the newest tables as soon as it serves, from what its
+//	        configuration said, and is then read back whole.
+//	NODE-3  Applied is reported only of what was read back; a slot that was refused is reported beside it.
+//	NODE-4  A connection to a leaving worker is closed.
+//	NODE-5  A revision that HAProxy refused is not tried again while its content is the same; the last good one goes on, and endpoint changes with it.
+//	NODE-6  Reloads come at once when it is quiet, then spaced and merged, and wait while too many old workers are left.
+//	NODE-7  No slot is ever set to a listener of this HAProxy.
+package node

@@ -1,0 +1,56 @@
+package node
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/berth-proxy/berth/dataplane-agent/internal/plan"
+)
+
+// Metrics are the agent's own. None of them has a series for each slot or backend.
+type Metrics struct {
+	reloads  *prometheus.CounterVec
+	drifts   prometheus.Counter
+	restarts prometheus.Counter
+	old      prometheus.Gauge
+	window   prometheus.Histogram
+}
+
+// NewMetrics registers the metrics.
+func NewMetrics(r prometheus.Registerer) *Metrics {
+	m := &Metrics{
+		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "berth_agent_reloads_total", Help: "Reloads and starts of HAProxy, by what the running worker could not take.",
+		}, []string{"reason"}),
+		drifts: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "berth_agent_drift_total", Help: "Backends that were found changed by somebody else, and repaired.",
+		}),
+		restarts: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "berth_agent_worker_restarts_total", Help: "Workers that were replaced without this agent's doing.",
+		}),
+		old: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "berth_agent_old_workers", Help: "Leaving workers that still finish what they have.",
+		}),
+		window: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "berth_agent_reapplied_seconds",
+			Help:    "Time from meeting a new worker to its slots being those that changed during the reload.",
+			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 12),
+		}),
+	}
+	r.MustRegister(m.reloads, m.drifts, m.restarts, m.old, m.window)
+	return m
+}
+
+func (m *Metrics) reload(r plan.Reason)      { m.reloads.WithLabelValues(r.String()).Inc() }
+func (m *Metrics) drift(n int)               { m.drifts.Add(float64(n)) }
+func (m *Metrics) restart()                  { m.restarts.Inc() }
+func (m *Metrics) oldWorkers(n int)          { m.old.Set(float64(n)) }
+func (m *Metrics) reapplied(d time.Duration) { m.window.Observe(d.Seconds()) }
+
+// notVisible says that a worker took a change and does not show it.
+func notVisible(backends []string) error {
+	return fmt.Errorf("the worker does not show what was written to %d backends, %s among them", len(backends), strings.Join(backends[:min(3, len(backends))], ", "))
+}

@@ -1,0 +1,131 @@
+package plane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/rs/zerolog"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+
+	"github.com/berth-proxy/berth/api/wire"
+	"github.com/berth-proxy/berth/dataplane-agent/internal/node"
+	"github.com/berth-proxy/berth/dataplane-agent/internal/report"
+	fleetv1 "github.com/berth-proxy/berth/proto/berth/fleet/v1"
+)
+
+// Node is what the stream is for.
+type Node interface {
+	Hello() node.Hello
+	Deliver(context.Context, wire.Update) (*fleetv1.Received, error)
+	Inspect(context.Context, []string) ([]*fleetv1.InspectedBackend, error)
+	SawEpoch(context.Context, uint64)
+}
+
+// Config is what a Client is started with. The zero durations stand for the defaults.
+type Config struct {
+	// Addresses are HOST:PORT of planes; any will do.
+	Addresses []string
+	// Credentials secure the connection.
+	Credentials credentials.TransportCredentials
+	// Fleet, Name, BootID and Version go into the Hello.
+	Fleet, Name, BootID, Version string
+	// Heartbeat and Silence: see PLANE-2. Defaults 5 s and 20 s.
+	Heartbeat, Silence time.Duration
+	// MinBackoff and MaxBackoff bound the waiting between two streams. Defaults 100 ms and 10 s.
+	MinBackoff, MaxBackoff time.Duration
+}
+
+// Client keeps one stream to one of the planes. Run is its only method.
+type Client struct {
+	cfg  Config
+	node Node
+	box  *report.Box
+	log  zerolog.Logger
+}
+
+// New returns a Client; Run starts it.
+func New(cfg Config, n Node, box *report.Box, log zerolog.Logger) *Client {
+	set := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	set(&cfg.Heartbeat, 5*time.Second)
+	set(&cfg.Silence, 20*time.Second)
+	set(&cfg.MinBackoff, 100*time.Millisecond)
+	set(&cfg.MaxBackoff, 10*time.Second)
+	return &Client{cfg: cfg, node: n, box: box, log: log}
+}
+
+// errWait is a stream's end that came with the time after which to try again.
+type errWait struct {
+	after   time.Duration
+	message string
+}
+
+func (e errWait) Error() string { return "the plane asks to wait: " + e.message }
+
+// Run keeps a stream until ctx ends.
+func (c *Client) Run(ctx context.Context) error {
+	failures := 0
+	told := "" // so that a plane that is away for an hour is one line
+	for i := 0; ; i++ {
+		address := c.cfg.Addresses[i%len(c.cfg.Addresses)]
+		worked, err := c.stream(ctx, address)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if worked {
+			failures, told = 0, ""
+		}
+		delay := c.delay(failures)
+		failures++
+		if wait := (errWait{}); errors.As(err, &wait) && wait.after > 0 {
+			delay = wait.after + rand.N(wait.after/4+1) //nolint:gosec // Jitter is no secret.
+		}
+		if text := fmt.Sprint(err); text != told {
+			told = text
+			c.log.Warn().Err(err).Str("plane", address).Dur("retry_in", delay).Msg("no stream to the control plane; traffic goes on with the last good state")
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(delay):
+		}
+	}
+}
+
+// delay is exponential with full jitter.
+func (c *Client) delay(failures int) time.Duration {
+	most := min(c.cfg.MinBackoff<<min(failures, 20), c.cfg.MaxBackoff)
+	return rand.N(most) + time.Millisecond //nolint:gosec // Jitter is no secret.
+}
+
+// stream runs one stream to its end and says whether it has worked: whether the plane has welcomed the node.
+func (c *Client) stream(ctx context.Context, address string) (worked bool, err error) {
+	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(c.cfg.Credentials),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(wire.MaxMessage), grpc.MaxCallSendMsgSize(wire.MaxMessage)))
+	if err != nil {
+		return false, fmt.Errorf("connect to plane %s: %w", address, err)
+	}
+	defer func() { _ = conn.Close() }()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stream, err := fleetv1.NewFleetServiceClient(conn).Sync(ctx)
+	if err != nil {
+		return false, fmt.Errorf("open a stream to plane %s: %w", address, err)
+	}
+	s := newSession(c, stream, cancel)
+	if err := s.greet(); err != nil {
+		return false, fmt.Errorf("greet plane %s: %w", address, err)
+	}
+	err = s.run(ctx)
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		err = cause
+	}
+	return s.welcomed.Load(), fmt.Errorf("stream to plane %s: %w", address, err)
+}

@@ -1,0 +1,330 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/berth-proxy/berth/api/snapshot"
+	"github.com/berth-proxy/berth/api/snapshot/render"
+	"github.com/berth-proxy/berth/dataplane-agent/internal/haproxy"
+	"github.com/berth-proxy/berth/dataplane-agent/internal/plan"
+)
+
+// visibleWithin is how long what was written is read again before it counts as not visible; the first reads come much sooner.
+const visibleWithin = 60 * time.Millisecond
+
+// readAllFrom is the number of backends from which one reading of everything is cheaper than one for each.
+const readAllFrom = 64
+
+// Table is what one backend of the worker shall have.
+type Table struct {
+	Backend string
+	Slots   []snapshot.Slot
+	// Options are the backend's server options.
+	Options []string
+}
+
+// Slot names a slot of a backend by its index.
+type Slot struct {
+	Backend string
+	Index   int
+}
+
+// Outcome is what became of a batch. What is in none of its fields is as wanted, and has been read to be so.
+type Outcome struct {
+	// Missing counts the slots, by backend, that the worker has no server for and cannot be given one at run time.
+	Missing map[string]int
+	// Absent are the backends that the worker does not have.
+	Absent []string
+	// Refused are the slots that HAProxy refused, with its words. They are free now.
+	Refused map[Slot]string
+	// Different are the backends that do not show what was written.
+	Different []string
+	// Maps are the maps that do not show what was written.
+	Maps []string
+}
+
+// Complete says whether the worker has everything that was wanted, refused slots aside.
+func (o Outcome) Complete() bool {
+	return len(o.Missing) == 0 && len(o.Absent) == 0 && len(o.Different) == 0 && len(o.Maps) == 0
+}
+
+// Worker is one running worker process.
+type Worker struct {
+	// Process is the worker's identity on the machine.
+	Process haproxy.Identity
+	// CanAdd says that `add server` works.
+	CanAdd bool
+
+	conn *haproxy.Runtime
+	have map[string][]plan.Server
+}
+
+// New takes over a connection to the worker's runtime socket. Nothing is known of its servers until Read or Assume.
+func New(conn *haproxy.Runtime, process haproxy.Identity) *Worker {
+	return &Worker{Process: process, conn: conn, have: map[string][]plan.Server{}}
+}
+
+// Close ends the connection.
+func (w *Worker) Close() { _ = w.conn.Close() }
+
+// Assume notes what a worker has that was started with this table in its configuration, until it is read.
+func (w *Worker) Assume(backend string, slots []snapshot.Slot) {
+	servers := make([]plan.Server, len(slots))
+	for i, s := range slots {
+		servers[i] = plan.Wanted(s)
+		servers[i].Weight = uint16(render.ServerWeight(s)) //nolint:gosec // At most 256.
+		if s.State == snapshot.Drain {
+			servers[i].State = snapshot.Ready // a configuration can only say "weight 0"
+		}
+	}
+	w.have[backend] = servers
+}
+
+// ReadAll reads all servers of the worker.
+func (w *Worker) ReadAll(ctx context.Context) error {
+	servers, err := w.conn.ServersState(ctx, "")
+	if err != nil {
+		return fmt.Errorf("read all servers of worker %d: %w", w.Process.PID, err)
+	}
+	w.have = group(servers)
+	return nil
+}
+
+// Backends lists what the worker was last read to have. The caller does not alter it.
+func (w *Worker) Backends() map[string][]plan.Server { return w.have }
+
+// read reads some backends. One that the worker does not have is forgotten.
+func (w *Worker) read(ctx context.Context, backends []string) error {
+	if len(backends) >= readAllFrom {
+		return w.ReadAll(ctx)
+	}
+	answers, err := w.conn.ServersStates(ctx, backends)
+	if err != nil {
+		return fmt.Errorf("read %d backends of worker %d: %w", len(backends), w.Process.PID, err)
+	}
+	for i, a := range answers {
+		if a.Err != nil && !errors.Is(a.Err, haproxy.ErrNoSuchBackend) {
+			return fmt.Errorf("read backend %s of worker %d: %w", backends[i], w.Process.PID, a.Err)
+		}
+		delete(w.have, backends[i])
+		if a.Err == nil {
+			w.have[backends[i]] = nil // it is there, if without a server
+		}
+		for b, servers := range group(a.Servers) {
+			w.have[b] = servers
+		}
+	}
+	return nil
+}
+
+// group sorts servers into tables. Those that are not named as ours are, or not without gaps, end their table: what follows is read as missing.
+func group(servers []haproxy.Server) map[string][]plan.Server {
+	byBackend := map[string]map[int]plan.Server{}
+	for _, s := range servers {
+		index, ok := render.ServerIndex(s.Name)
+		if !ok {
+			continue
+		}
+		table := byBackend[s.Backend]
+		if table == nil {
+			table = map[int]plan.Server{}
+			byBackend[s.Backend] = table
+		}
+		table[index] = server(s)
+	}
+	out := make(map[string][]plan.Server, len(byBackend))
+	for b, table := range byBackend {
+		list := make([]plan.Server, 0, len(table))
+		for i := range len(table) {
+			s, ok := table[i]
+			if !ok {
+				break
+			}
+			list = append(list, s)
+		}
+		out[b] = list
+	}
+	return out
+}
+
+func server(s haproxy.Server) plan.Server {
+	state := snapshot.Ready
+	switch {
+	case s.Maint:
+		state = snapshot.Free
+	case s.Drain:
+		state = snapshot.Drain
+	}
+	return plan.Server{State: state, Address: s.Address(), Weight: uint16(s.Weight)} //nolint:gosec // At most 256.
+}
+
+// Apply brings the worker to the tables and the changes of maps, and reads it back. An error means that the worker could not be asked (see
+// haproxy.ErrStopping and haproxy.ErrConnection) and that what it has is not known.
+func (w *Worker) Apply(ctx context.Context, tables []Table, maps []plan.MapChange) (Outcome, error) {
+	out := Outcome{}
+	touched := map[string]Table{}
+	if err := w.learn(ctx, tables); err != nil {
+		return out, err
+	}
+	commands := w.plan(tables, maps, touched, &out)
+	if len(commands) == 0 {
+		return out, nil
+	}
+	if err := w.write(ctx, commands, &out); err != nil {
+		w.forget(touched)
+		return out, err
+	}
+	if len(out.Refused) > 0 {
+		if err := w.vacate(ctx, &out); err != nil {
+			w.forget(touched)
+			return out, err
+		}
+	}
+	if err := w.readBack(ctx, touched, &out); err != nil {
+		w.forget(touched)
+		return out, err
+	}
+	return out, w.readMaps(ctx, maps, &out)
+}
+
+// learn reads the backends of which nothing is known.
+func (w *Worker) learn(ctx context.Context, tables []Table) error {
+	var unknown []string
+	for _, t := range tables {
+		if _, ok := w.have[t.Backend]; !ok {
+			unknown = append(unknown, t.Backend)
+		}
+	}
+	// One by one, as a reading of everything does not show a backend without servers.
+	for part := range slices.Chunk(unknown, readAllFrom-1) {
+		if err := w.read(ctx, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *Worker) plan(tables []Table, maps []plan.MapChange, touched map[string]Table, out *Outcome) []plan.Command {
+	var commands []plan.Command
+	for _, t := range tables {
+		have, ok := w.have[t.Backend]
+		if !ok {
+			out.Absent = append(out.Absent, t.Backend)
+			continue
+		}
+		c, missing := plan.Table{Backend: t.Backend, Have: have, Want: t.Slots, Options: t.Options, CanAdd: w.CanAdd}.Commands()
+		if missing > 0 {
+			if out.Missing == nil {
+				out.Missing = map[string]int{}
+			}
+			out.Missing[t.Backend] = missing
+		}
+		if len(c) > 0 {
+			touched[t.Backend] = t
+			commands = append(commands, c...)
+		}
+	}
+	commands = append(commands, plan.MapCommands(maps)...)
+	plan.Sort(commands)
+	return commands
+}
+
+// write sends the commands and sorts the answers.
+func (w *Worker) write(ctx context.Context, commands []plan.Command, out *Outcome) error {
+	lines := make([]string, len(commands))
+	for i, c := range commands {
+		lines[i] = c.Line
+	}
+	replies, err := w.conn.Do(ctx, lines)
+	if err != nil {
+		return fmt.Errorf("write %d commands to worker %d: %w", len(lines), w.Process.PID, err)
+	}
+	for i, r := range replies {
+		if r.Err == nil {
+			continue
+		}
+		switch c := commands[i]; {
+		case errors.Is(r.Err, haproxy.ErrStopping):
+			return fmt.Errorf("write to worker %d: %w", w.Process.PID, r.Err)
+		case c.Slot < 0:
+			// A map's answer does not count: the map is read back.
+		case errors.Is(r.Err, haproxy.ErrNoSuchBackend), errors.Is(r.Err, haproxy.ErrNoSuchServer):
+			// What is known of the worker is wrong; reading back shows it.
+		default:
+			if out.Refused == nil {
+				out.Refused = map[Slot]string{}
+			}
+			if s := (Slot{c.Backend, c.Slot}); out.Refused[s] == "" {
+				out.Refused[s] = r.Err.Error()
+			}
+		}
+	}
+	return nil
+}
+
+// vacate makes the refused slots free.
+func (w *Worker) vacate(ctx context.Context, out *Outcome) error {
+	var lines []string
+	for s := range out.Refused {
+		for _, c := range plan.Vacate(s.Backend, s.Index) {
+			lines = append(lines, c.Line)
+		}
+	}
+	if _, err := w.conn.Do(ctx, lines); err != nil {
+		return fmt.Errorf("vacate %d slots that HAProxy refused: %w", len(out.Refused), err)
+	}
+	return nil
+}
+
+// readBack reads the touched backends until they are as wanted or the time for it is over.
+func (w *Worker) readBack(ctx context.Context, touched map[string]Table, out *Outcome) error {
+	pending := make([]string, 0, len(touched))
+	for b := range touched {
+		pending = append(pending, b)
+	}
+	deadline := time.Now().Add(visibleWithin)
+	for wait := time.Millisecond; ; wait *= 2 {
+		if err := w.read(ctx, pending); err != nil {
+			return err
+		}
+		pending = slices.DeleteFunc(pending, func(b string) bool { return w.equal(touched[b], out) })
+		if len(pending) == 0 {
+			return nil
+		}
+		if time.Now().Add(wait).After(deadline) {
+			slices.Sort(pending)
+			out.Different = pending
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("read back %d backends of worker %d: %w", len(pending), w.Process.PID, ctx.Err())
+		case <-time.After(wait):
+		}
+	}
+}
+
+// equal says whether the worker shows the table: but for the refused slots, which it shows as free, and those that it cannot be given.
+func (w *Worker) equal(t Table, out *Outcome) bool {
+	want := t.Slots
+	if n := out.Missing[t.Backend]; n > 0 {
+		want = want[:len(want)-n]
+	}
+	for _, i := range plan.Different(w.have[t.Backend], want) {
+		if out.Refused[Slot{t.Backend, i}] == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// forget drops what is known of the backends, so that they are read before the next plan.
+func (w *Worker) forget(touched map[string]Table) {
+	for b := range touched {
+		delete(w.have, b)
+	}
+}
