@@ -1,10 +1,6 @@
 package snapshot
 
-import (
-	"iter"
-
-	iradix "github.com/hashicorp/go-immutable-radix/v2"
-)
+import "iter"
 
 // Generation is the fast half of a fleet's state: the slot tables of every backend of every live revision. It is immutable; the zero
 // value is not usable, start from EmptyGeneration.
@@ -12,7 +8,7 @@ type Generation struct {
 	// Version orders it among the fleet's generations; Digest identifies its content.
 	Version Version
 	digest  Digest
-	tree    *iradix.Tree[*Table]
+	tree    tree[*Table]
 }
 
 // GenerationDelta is what turns one Generation into another, by the backend's name.
@@ -21,50 +17,49 @@ type GenerationDelta struct {
 }
 
 // EmptyGeneration has no table and the zero Version.
-func EmptyGeneration() *Generation { return &Generation{tree: iradix.New[*Table]()} }
+func EmptyGeneration() *Generation { return &Generation{} }
 
 // Digest identifies the content, versions aside.
 func (g *Generation) Digest() Digest { return g.digest }
 
 // Len is the number of tables.
-func (g *Generation) Len() int { return g.tree.Len() }
+func (g *Generation) Len() int { return g.tree.size }
 
 // Table returns the table of a backend, or nil.
 func (g *Generation) Table(backend string) *Table {
-	t, _ := g.tree.Get([]byte(backend))
+	t, _ := g.tree.get(backend)
 	return t
 }
 
 // All walks over the tables by the backend's name.
 func (g *Generation) All() iter.Seq[*Table] {
 	return func(yield func(*Table) bool) {
-		g.tree.Root().Walk(func(_ []byte, t *Table) bool { return !yield(t) })
+		g.tree.walk("", func(_ string, t *Table) bool { return yield(t) })
 	}
 }
 
 // Apply returns g with the changes made and the given version. Its cost is that of the changed tables.
 func (g *Generation) Apply(d GenerationDelta, version Version) *Generation {
-	txn := g.tree.Txn()
+	e := g.tree.edit()
 	digest := g.digest
 	for backend, td := range d.Tables {
-		key := []byte(backend)
-		old, _ := txn.Get(key)
+		old, _ := e.get(backend)
 		next, off, on := old.apply(backend, td)
 		digest = digest.Sub(off).Add(on)
 		if next == nil {
-			txn.Delete(key)
+			e.remove(backend)
 		} else {
-			txn.Insert(key, next)
+			e.put(backend, next)
 		}
 	}
-	return &Generation{Version: version, digest: digest, tree: txn.Commit()}
+	return &Generation{Version: version, digest: digest, tree: e.tree}
 }
 
 // DiffGenerations returns the changes that turn a into b. It looks at every table of both: it is for resuming and for people, never for
 // the path of a change.
 func DiffGenerations(a, b *Generation) GenerationDelta {
 	d := GenerationDelta{Tables: map[string]TableDelta{}}
-	if a.tree == b.tree {
+	if a.tree.root == b.tree.root {
 		return d
 	}
 	for t := range b.All() {

@@ -1,10 +1,6 @@
 package snapshot
 
-import (
-	"iter"
-
-	iradix "github.com/hashicorp/go-immutable-radix/v2"
-)
+import "iter"
 
 // Revision is the slow half of a fleet's state: all that a running worker may need a reload for. It is immutable; the zero value is not
 // usable, start from EmptyRevision.
@@ -12,7 +8,7 @@ type Revision struct {
 	// Version orders it among the fleet's revisions; Digest identifies its content.
 	Version Version
 	digest  Digest
-	tree    *iradix.Tree[element]
+	tree    tree[*element]
 }
 
 // element is a resource with its own digest, so that taking it out costs no hashing of the old one.
@@ -27,23 +23,20 @@ type RevisionDelta struct {
 }
 
 // EmptyRevision has no resource and the zero Version.
-func EmptyRevision() *Revision { return &Revision{tree: iradix.New[element]()} }
+func EmptyRevision() *Revision { return &Revision{} }
 
 // Digest identifies the content, the Version aside.
 func (r *Revision) Digest() Digest { return r.digest }
 
 // Len is the number of resources.
-func (r *Revision) Len() int { return r.tree.Len() }
+func (r *Revision) Len() int { return r.tree.size }
 
-func (k Key) bytes() []byte {
-	b := make([]byte, 0, len(k.Name)+1)
-	b = append(b, byte(k.Kind))
-	return append(b, k.Name...)
-}
+// order is the key in the tree: resources are sorted by kind, then name.
+func (k Key) order() string { return string([]byte{byte(k.Kind)}) + k.Name }
 
 // Get returns the resource of that key, or nil.
 func (r *Revision) Get(k Key) Resource {
-	e, ok := r.tree.Get(k.bytes())
+	e, ok := r.tree.get(k.order())
 	if !ok {
 		return nil
 	}
@@ -58,66 +51,65 @@ func (r *Revision) Backend(name string) *Backend {
 
 // All walks over the resources by kind, then name.
 func (r *Revision) All() iter.Seq[Resource] {
-	return func(yield func(Resource) bool) { r.walk(nil, yield) }
+	return func(yield func(Resource) bool) { r.walk("", yield) }
 }
 
 // Entries walks over one map's entries by key.
 func (r *Revision) Entries(mapName string) iter.Seq[*MapEntry] {
 	return func(yield func(*MapEntry) bool) {
-		r.walk(EntryKey(mapName, "").bytes(), func(x Resource) bool { return yield(x.(*MapEntry)) })
+		r.walk(EntryKey(mapName, "").order(), func(x Resource) bool { return yield(x.(*MapEntry)) })
 	}
 }
 
 // Of walks over the resources of the type T, which must be the one of that kind, by name.
 func Of[T Resource](r *Revision, kind Kind) iter.Seq[T] {
 	return func(yield func(T) bool) {
-		r.walk([]byte{byte(kind)}, func(x Resource) bool { return yield(x.(T)) })
+		r.walk(Key{Kind: kind}.order(), func(x Resource) bool { return yield(x.(T)) })
 	}
 }
 
-func (r *Revision) walk(prefix []byte, yield func(Resource) bool) {
-	r.tree.Root().WalkPrefix(prefix, func(_ []byte, e element) bool { return !yield(e.resource) })
+func (r *Revision) walk(prefix string, yield func(Resource) bool) {
+	r.tree.walk(prefix, func(_ string, e *element) bool { return yield(e.resource) })
 }
 
 // Apply returns r with the changes made and the given version. Its cost is that of the changes.
 func (r *Revision) Apply(d RevisionDelta, version Version) *Revision {
-	txn := r.tree.Txn()
+	e := r.tree.edit()
 	digest := r.digest
 	for k, x := range d.Changes {
-		key := k.bytes()
+		var old *element
 		if x == nil {
-			if old, ok := txn.Delete(key); ok {
-				digest = digest.Sub(old.digest)
-			}
-			continue
+			old, _ = e.remove(k.order())
+		} else {
+			next := &element{x, ResourceDigest(x)}
+			old, _ = e.put(k.order(), next)
+			digest = digest.Add(next.digest)
 		}
-		e := element{x, ResourceDigest(x)}
-		if old, ok := txn.Insert(key, e); ok {
+		if old != nil {
 			digest = digest.Sub(old.digest)
 		}
-		digest = digest.Add(e.digest)
 	}
-	return &Revision{Version: version, digest: digest, tree: txn.Commit()}
+	return &Revision{Version: version, digest: digest, tree: e.tree}
 }
 
 // DiffRevisions returns the changes that turn a into b. It looks at every resource of both: it is for resuming and for people, never for
 // the path of a change.
 func DiffRevisions(a, b *Revision) RevisionDelta {
 	d := RevisionDelta{Changes: map[Key]Resource{}}
-	if a.tree == b.tree {
+	if a.tree.root == b.tree.root {
 		return d
 	}
-	b.tree.Root().Walk(func(k []byte, e element) bool {
-		if old, ok := a.tree.Get(k); !ok || old.digest != e.digest {
+	b.tree.walk("", func(k string, e *element) bool {
+		if old, ok := a.tree.get(k); !ok || old.digest != e.digest {
 			d.Changes[e.resource.Key()] = e.resource
 		}
-		return false
+		return true
 	})
-	a.tree.Root().Walk(func(k []byte, e element) bool {
-		if _, ok := b.tree.Get(k); !ok {
+	a.tree.walk("", func(k string, e *element) bool {
+		if _, ok := b.tree.get(k); !ok {
 			d.Changes[e.resource.Key()] = nil
 		}
-		return false
+		return true
 	})
 	return d
 }
@@ -143,10 +135,10 @@ func (d RevisionDelta) Merge(e RevisionDelta) RevisionDelta {
 // BucketDigests returns the digest of each bucket.
 func (r *Revision) BucketDigests() []Digest {
 	out := make([]Digest, Buckets)
-	r.tree.Root().Walk(func(_ []byte, e element) bool {
+	r.tree.walk("", func(_ string, e *element) bool {
 		i := keyBucket(e.resource.Key())
 		out[i] = out[i].Add(e.digest)
-		return false
+		return true
 	})
 	return out
 }

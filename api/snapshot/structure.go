@@ -5,9 +5,9 @@ package snapshot
 // change.
 func (r *Revision) StructureDigest() Digest {
 	d := r.digest
-	r.tree.Root().WalkPrefix([]byte{byte(KindMapEntry)}, func(_ []byte, e element) bool {
+	r.tree.walk(Key{Kind: KindMapEntry}.order(), func(_ string, e *element) bool {
 		d = d.Sub(e.digest)
-		return false
+		return true
 	})
 	return d
 }

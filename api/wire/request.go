@@ -15,7 +15,7 @@ const (
 	MaxShort    = 256
 	// MaxRejected and MaxExcepted bound the lists in a Hello and an Applied.
 	MaxRejected = 256
-	MaxExcepted = 4096
+	MaxExcepted = 65536
 )
 
 // Text cuts what is written for people to what may be sent.

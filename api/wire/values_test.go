@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"reflect"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
@@ -105,17 +106,20 @@ var genState = rapid.Custom(func(t *rapid.T) state { return nothing.apply(genRev
 
 // text is the whole content without digests and without the versions of tables, which are in no digest either.
 func (s state) text() string {
-	out := fmt.Sprintln(s.rev.Version, s.gen.Version)
+	var b strings.Builder
+	fmt.Fprintln(&b, s.rev.Version, s.gen.Version)
 	for x := range s.rev.All() {
-		out += fmt.Sprintf("%q %+v\n", x.Key(), reflect.Indirect(reflect.ValueOf(x)).Interface())
+		fmt.Fprintf(&b, "%q %+v\n", x.Key(), reflect.Indirect(reflect.ValueOf(x)).Interface())
 	}
 	for t := range s.gen.All() {
-		out += fmt.Sprintf("%q %d\n", t.Backend, len(t.Slots))
-		for _, s := range t.Slots {
-			out += fmt.Sprintf("  %+v\n", s)
+		fmt.Fprintf(&b, "%q %d\n", t.Backend, len(t.Slots))
+		for i, s := range t.Slots {
+			if s != (snapshot.Slot{}) {
+				fmt.Fprintf(&b, "  %d %+v\n", i, s)
+			}
 		}
 	}
-	return out
+	return b.String()
 }
 
 // travel takes the update through marshalled frames of this size.
