@@ -72,8 +72,8 @@ func check(r Resource) error {
 
 // checkTitle wants words with one space between them, so that the key of a section tells its words.
 func checkTitle(s *Section) error {
-	if !sections[s.Type] {
-		return fmt.Errorf("%q is not the keyword of a section", s.Type)
+	if !sections[s.Type] || s.Type == "backend" {
+		return fmt.Errorf("%q is not the keyword of a section without servers", s.Type)
 	}
 	if s.Name == "" {
 		return nil

@@ -28,6 +28,7 @@ func TestCheck(t *testing.T) {
 		"opens a section":          {&Backend{Name: "b", Lines: []Line{{"listen", "x"}}}, "line 1: word 1"},
 		"preprocessor":             {&Backend{Name: "b", Lines: []Line{{".notice", "x"}}}, "line 1: word 1"},
 		"unknown section":          {&Section{Type: "front end", Name: "web"}, "not the keyword of a section"},
+		"backend as a section":     {&Section{Type: "backend", Name: "web"}, "section backend web"},
 		"two spaces in a title":    {&Section{Type: "frontend", Name: "web  from berth"}, "more than one space"},
 		"tab in a title":           {&Section{Type: "frontend", Name: "web\tfrom"}, "white space"},
 		"name for global":          {&Section{Type: "global", Name: "x"}, "none for global"},
@@ -93,5 +94,28 @@ func TestCheckSlot(t *testing.T) {
 		if err := CheckSlot(c.s); (err == nil) != c.ok {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+func TestVersionsAndDigests(t *testing.T) {
+	var zero Version
+	old, newer, taken := Version{1, 9}, Version{1, 10}, Version{1, 9}.Next(2)
+	if !zero.IsZero() || zero.Compare(old) != -1 || old.Compare(newer) != -1 || newer.Compare(taken) != -1 || taken.Compare(taken) != 0 || taken.Compare(old) != 1 {
+		t.Errorf("the order of %s, %s, %s and %s", zero, old, newer, taken)
+	}
+	if taken != (Version{2, 10}) || taken.Next(1) != (Version{2, 11}) || taken.String() != "2.10" {
+		t.Errorf("after %s comes %s, and in an older epoch %s", old, taken, taken.Next(1))
+	}
+	d := PEMDigest([]byte("x"))
+	if got, err := ParseDigest(d.String()); err != nil || got != d || d.Short() != d.String()[:12] {
+		t.Errorf("%s is read as %s (%v)", d, got, err)
+	}
+	for _, s := range []string{"", "x", d.String()[1:], d.String() + "00"} {
+		if _, err := ParseDigest(s); err == nil {
+			t.Errorf("%q is taken for a digest", s)
+		}
+	}
+	if d.Sub(d) != (Digest{}) || d.Add(d).Sub(d) != d || !(Digest{}).Sub(d).Add(d).IsZero() {
+		t.Error("taking away is not the reverse of adding")
 	}
 }

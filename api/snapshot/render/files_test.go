@@ -110,7 +110,9 @@ func TestFilesGolden(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			files, err := render.Files(c.rev, c.gen, render.DefaultMachine(c.settings))
+			m := render.DefaultMachine(c.settings)
+			m.Backends = []*snapshot.Backend{{Name: "zz_probe", Lines: []snapshot.Line{words("mode http")}}, {Name: "aa_of_the_machine"}}
+			files, err := render.Files(c.rev, c.gen, m)
 			if err != nil {
 				t.Fatal(err)
 			}
