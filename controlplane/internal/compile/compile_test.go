@@ -1,6 +1,9 @@
 package compile
 
 import (
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -302,12 +305,29 @@ func TestWhatIsMissingIsServedWhenItComes(t *testing.T) {
 	expect(t, "the service went", r.ask("default", "https://x.example.com/"), "503")
 }
 
+// What is too much for one resource is left out and said, and holds up nothing else.
+func TestWhatNoRevisionCanHaveIsLeftOut(t *testing.T) {
+	r := newRig(t)
+	hosts := make([]string, 6000)
+	for i := range hosts {
+		hosts[i] = fmt.Sprintf("h%d.%s.example.com", i, strings.Repeat("a", 60)+"."+strings.Repeat("b", 60)+"."+strings.Repeat("c", 60))
+	}
+	r.put("", service("web", "10.0.0.1")+ingress("i", "", "tls: [{hosts: ["+strings.Join(hosts, ", ")+"], secretName: cert}],", "x.example.com / web")+secretYAML("cert", 0))
+	expect(t, "the rest", r.ask("default", "http://x.example.com/"), "shop_web_http")
+	if got := r.problems("default"); !strings.Contains(got, "certificate shop/cert") || !strings.Contains(got, "left out") {
+		t.Errorf("problems: %s", got)
+	}
+	r.put("", ingress("i", "", "tls: [{hosts: [x.example.com], secretName: cert}],", "x.example.com / web"))
+	expect(t, "problems", r.problems("default"), "")
+	expect(t, "certificates", fmt.Sprint(len(slices.Collect(snapshot.Of[*snapshot.Certificate](r.kept["default"].revision, snapshot.KindCertificate)))), "1")
+}
+
 func TestReaders(t *testing.T) {
 	r := newRig(t)
 	if r.c.Problems("default") != nil || r.c.Backends("default") != nil || r.c.Routes("default") != nil {
 		t.Error("a fleet that is not there has something")
 	}
-	if _, err := r.c.Explain("default", "http://x/", nil); err == nil {
+	if _, err := r.c.Explain("default", "http://x/", nil); !errors.Is(err, ErrUnknownFleet) {
 		t.Error("a fleet that is not there explains something")
 	}
 	r.put("", service("web", "10.0.0.1")+ingress("i", "", "defaultBackend: {service: {name: web, port: {name: http}}},", "x.example.com /a web")+ingress("j", "annotations: {berth.dev/balance: random}", "", "y.example.com / web"))
@@ -328,8 +348,8 @@ func TestReaders(t *testing.T) {
 		strings.Join(x.Objects, ", ") != "Ingress shop/i, Service shop/web" || len(x.Slots) != 1 || x.Slots[0].Endpoint != "shop/pod-10-0-0-1" {
 		t.Errorf("explained: %+v, %v", x, err)
 	}
-	for _, url := range []string{"x.example.com/", "ftp://x/", "http://x/a b", "http://x/\n"} {
-		if _, err := r.c.Explain("default", url, nil); err == nil {
+	for _, url := range []string{"x.example.com/", "ftp://x/", "http://x/a b", "http://x/\n", ""} {
+		if _, err := r.c.Explain("default", url, nil); !errors.Is(err, ErrURL) {
 			t.Errorf("%q is explained", url)
 		}
 	}

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -34,6 +35,14 @@ type ExplainedSlot struct {
 	snapshot.Slot
 }
 
+// What Explain cannot do.
+var (
+	// ErrUnknownFleet: there is no fleet of that name.
+	ErrUnknownFleet = errors.New("there is no such fleet")
+	// ErrURL: the URL is none that a client could send.
+	ErrURL = errors.New("it must start with http:// or https://, with white space and control characters written as %XX")
+)
+
 // Explain follows a request for an http or https URL. gen has the slots; without it nothing is said of them.
 func (c *Compiler) Explain(fleet, url string, gen *snapshot.Generation) (Explanation, error) {
 	req, err := parseURL(url)
@@ -44,14 +53,16 @@ func (c *Compiler) Explain(fleet, url string, gen *snapshot.Generation) (Explana
 	defer c.mu.RUnlock()
 	f := c.fleets[fleet]
 	if f == nil {
-		return Explanation{}, fmt.Errorf("explain %q: there is no fleet %q", url, fleet)
+		return Explanation{}, fmt.Errorf("explain %q in fleet %q: %w", url, fleet, ErrUnknownFleet)
 	}
 	a := explain.Walk(f.revision, req)
 	x := Explanation{URL: url, Outcome: a.Outcome, Status: a.Status, Location: a.Location, Host: a.Owner, Steps: a.Steps}
 	if x.Host == explain.AnyHost {
 		x.Host = ""
 	}
-	if a.Outcome != explain.Redirected {
+	if a.Outcome == explain.Redirected {
+		f.explainRedirect(&x, a)
+	} else {
 		f.explainRoute(&x, a)
 	}
 	f.explainTLS(&x, a, req)
@@ -67,7 +78,7 @@ func parseURL(url string) (explain.Request, error) {
 	rest, plain := strings.CutPrefix(url, "http://")
 	if !plain {
 		if rest, req.TLS = strings.CutPrefix(url, "https://"); !req.TLS {
-			return req, fmt.Errorf("must start with http:// or https://")
+			return req, ErrURL
 		}
 	}
 	end := strings.IndexAny(rest, "/?#")
@@ -82,9 +93,27 @@ func parseURL(url string) (explain.Request, error) {
 		req.Target = "/" + req.Target
 	}
 	if strings.ContainsFunc(url, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-		return req, fmt.Errorf("white space and control characters have to be written as %%XX")
+		return req, ErrURL
 	}
 	return req, nil
+}
+
+// explainRedirect names the Ingress that has the host under a tls entry.
+func (f *fleet) explainRedirect(x *Explanation, a explain.Answer) {
+	claims := f.redirects[a.Host]
+	if len(claims) == 0 {
+		claims = f.redirects[a.Owner]
+	}
+	var oldest *desired.Claims
+	for _, c := range claims {
+		if oldest == nil || c.Age.Compare(oldest.Age) < 0 {
+			oldest = c
+		}
+	}
+	if oldest != nil {
+		x.Cluster = oldest.Ref.Cluster
+		x.Objects = append(x.Objects, "Ingress "+oldest.Ref.String())
+	}
 }
 
 // explainRoute names the objects behind the entry that was found.

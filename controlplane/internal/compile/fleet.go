@@ -76,6 +76,7 @@ type fleet struct {
 
 	revision *snapshot.Revision
 	staged   map[snapshot.Key]snapshot.Resource // nil takes the key away
+	refused  map[snapshot.Key]error             // resources that no revision can have
 	dirty    dirty
 }
 
@@ -122,6 +123,7 @@ func newFleet(c *Compiler, name string) *fleet {
 		slices:       map[desired.Ref][]sliceNote{},
 		revision:     snapshot.EmptyRevision(),
 		staged:       map[snapshot.Key]snapshot.Resource{},
+		refused:      map[snapshot.Key]error{},
 		dirty:        clean(),
 	}
 }
@@ -200,6 +202,9 @@ func (f *fleet) commit() snapshot.RevisionDelta {
 		return delta
 	}
 	for key, next := range f.staged {
+		if next = f.checked(key, next); next == nil && f.revision.Get(key) == nil {
+			continue
+		}
 		if old := f.revision.Get(key); !same(old, next) {
 			delta.Changes[key] = next
 		}
@@ -209,6 +214,20 @@ func (f *fleet) commit() snapshot.RevisionDelta {
 		f.revision = f.revision.Apply(delta, snapshot.Version{})
 	}
 	return delta
+}
+
+// checked takes out what the protocol or the renderer would refuse, so that one such resource does not hold up all others. Objects are judged before;
+// what is left are sums of them, such as more server names than one certificate can have.
+func (f *fleet) checked(key snapshot.Key, r snapshot.Resource) snapshot.Resource {
+	delete(f.refused, key)
+	if r == nil {
+		return nil
+	}
+	if err := snapshot.Check(r); err != nil {
+		f.refused[key] = err
+		return nil
+	}
+	return r
 }
 
 func same(a, b snapshot.Resource) bool {

@@ -85,6 +85,9 @@ func (c *Compiler) Problems(fleet string) []Problem {
 			}
 		}
 	}
+	for _, err := range f.refused {
+		g.add("Fleet "+f.name, c.home, desired.Note{State: desired.Warned, Reason: err.Error() + "; it is left out"})
+	}
 	c.gatherFleet(f, g)
 	c.gatherReports(f, g)
 	return g.problems()
