@@ -83,15 +83,18 @@ func (c *canonical) str(s string) {
 
 func (c *canonical) num(n uint64) { c.b = binary.AppendUvarint(c.b, n) }
 
+// count writes a length or an index.
+func (c *canonical) count(n int) { c.num(uint64(n)) } //nolint:gosec // neither is ever negative
+
 func (c *canonical) strs(list []string) {
-	c.num(uint64(len(list)))
+	c.count(len(list))
 	for _, s := range list {
 		c.str(s)
 	}
 }
 
 func (c *canonical) lines(lines []Line) {
-	c.num(uint64(len(lines)))
+	c.count(len(lines))
 	for _, l := range lines {
 		c.strs(l)
 	}

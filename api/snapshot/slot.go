@@ -83,7 +83,7 @@ func slotDigest(backend string, index int, s Slot) Digest {
 	c := canonical{b: make([]byte, 0, 128)}
 	c.str("slot")
 	c.str(backend)
-	c.num(uint64(index))
+	c.count(index)
 	c.num(uint64(s.State))
 	addr, _ := s.Address.MarshalBinary()
 	c.str(string(addr))
@@ -98,7 +98,7 @@ func lengthDigest(backend string, length int) Digest {
 	c := canonical{b: make([]byte, 0, 64)}
 	c.str("table")
 	c.str(backend)
-	c.num(uint64(length))
+	c.count(length)
 	return c.digest()
 }
 

@@ -178,7 +178,7 @@ func (e *edit[V]) remove(key string) (old V, had bool) {
 	}
 	e.size--
 	e.root = e.removeBelow(e.root, key)
-	for e.root.kids != nil && len(e.root.kids) == 1 {
+	for len(e.root.kids) == 1 {
 		e.root = e.root.kids[0].node
 	}
 	if e.root.len() == 0 {

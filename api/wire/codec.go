@@ -70,7 +70,7 @@ func (s *Shared) Frame(i int, id uint64) *Encoded {
 	idSize := protowire.SizeTag(updateID) + protowire.SizeVarint(id)
 	head := make([]byte, 0, 24)
 	head = protowire.AppendTag(head, responseUpdate, protowire.BytesType)
-	head = protowire.AppendVarint(head, uint64(idSize+len(body)))
+	head = protowire.AppendVarint(head, uint64(idSize+len(body))) //nolint:gosec // lengths are never negative
 	head = protowire.AppendTag(head, updateID, protowire.VarintType)
 	head = protowire.AppendVarint(head, id)
 	return &Encoded{head, body}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"math"
 	"net/netip"
 
 	"github.com/berth-proxy/berth/api/snapshot"
@@ -53,10 +54,13 @@ var stateProto = [...]fleetv1.SlotState{
 	snapshot.Drain: fleetv1.SlotState_SLOT_STATE_DRAIN,
 }
 
+// count is a number of slots, a bucket or the like in a message: never negative, and far below the limit of the type.
+func count(n int) uint32 { return uint32(n) } //nolint:gosec // see above
+
 // slotProto wants a slot that has been checked.
 func slotProto(index int, s snapshot.Slot) *fleetv1.Slot {
 	return &fleetv1.Slot{
-		Slot:     uint32(index) + 1,
+		Slot:     count(index + 1),
 		State:    stateProto[s.State],
 		Address:  s.Address.AsSlice(),
 		Port:     uint32(s.Port),
@@ -75,10 +79,11 @@ func slotFrom(backend string, p *fleetv1.Slot, length int) (int, snapshot.Slot, 
 	if n < 1 || int(n) > length {
 		return fail("the table has %d slots", length)
 	}
-	s := snapshot.Slot{Endpoint: p.GetEndpoint(), Since: p.GetSince(), Port: uint16(p.GetPort()), Weight: uint16(p.GetWeight())}
-	if p.GetPort() > 65535 || p.GetWeight() > snapshot.MaxWeight {
-		return fail("port %d or weight %d is too large", p.GetPort(), p.GetWeight())
+	port, weight := p.GetPort(), p.GetWeight()
+	if port > math.MaxUint16 || weight > snapshot.MaxWeight {
+		return fail("port %d or weight %d is too large", port, weight)
 	}
+	s := snapshot.Slot{Endpoint: p.GetEndpoint(), Since: p.GetSince(), Port: uint16(port), Weight: uint16(weight)}
 	switch p.GetState() {
 	case fleetv1.SlotState_SLOT_STATE_FREE:
 	case fleetv1.SlotState_SLOT_STATE_READY:

@@ -85,10 +85,10 @@ func (f *framer) first(u Update) {
 	f.now.To = to.Proto()
 	f.now.Scope = u.Scope
 	for _, b := range u.RevisionBuckets {
-		f.now.RevisionBuckets = append(f.now.RevisionBuckets, uint32(b))
+		f.now.RevisionBuckets = append(f.now.RevisionBuckets, count(b))
 	}
 	for _, b := range u.GenerationBuckets {
-		f.now.GenerationBuckets = append(f.now.GenerationBuckets, uint32(b))
+		f.now.GenerationBuckets = append(f.now.GenerationBuckets, count(b))
 	}
 	if !u.Seen.IsZero() {
 		f.now.Seen = timestamppb.New(u.Seen)
@@ -97,7 +97,7 @@ func (f *framer) first(u Update) {
 }
 
 func (f *framer) begin() {
-	f.now = &fleetv1.Update{Id: f.id, Frame: uint32(len(f.frames))}
+	f.now = &fleetv1.Update{Id: f.id, Frame: count(len(f.frames))}
 	f.frames = append(f.frames, f.now)
 	f.used, f.empty = 24, true
 }
@@ -214,7 +214,7 @@ func (f *framer) table(backend string, t snapshot.TableDelta) error {
 
 // part begins the table's message in the current frame.
 func (f *framer) part(backend string, t snapshot.TableDelta) *fleetv1.Table {
-	p := &fleetv1.Table{Backend: backend, Length: uint32(t.Length), Version: VersionProto(t.Version)}
+	p := &fleetv1.Table{Backend: backend, Length: count(t.Length), Version: VersionProto(t.Version)}
 	f.now.Tables = append(f.now.Tables, p)
 	return p
 }

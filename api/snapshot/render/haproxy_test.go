@@ -111,15 +111,18 @@ func start(t *testing.T, haproxy, dir string) {
 			t.Logf("HAProxy's log:\n%s", log.String())
 		}
 	})
-	for deadline := time.Now().Add(10 * time.Second); ; {
+	deadline, look := time.After(10*time.Second), time.NewTicker(5*time.Millisecond)
+	defer look.Stop()
+	for {
 		if c, err := net.Dial("unix", filepath.Join(dir, "worker.sock")); err == nil {
 			_ = c.Close()
 			return
 		}
-		if time.Now().After(deadline) {
+		select {
+		case <-look.C:
+		case <-deadline:
 			t.Fatal("HAProxy's socket does not answer within 10 s")
 		}
-		time.Sleep(5 * time.Millisecond) // between two looks at a state, with a deadline
 	}
 }
 

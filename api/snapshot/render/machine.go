@@ -1,8 +1,8 @@
 package render
 
 import (
-	"net"
 	"strconv"
+	"strings"
 
 	"github.com/berth-proxy/berth/api/snapshot"
 )
@@ -83,8 +83,10 @@ func DefaultMachine(s Settings) Machine {
 
 func (s Settings) bind(port int) snapshot.Line {
 	switch {
+	case strings.Contains(s.BindAddress, ":"):
+		return snapshot.Line{"bind", "[" + s.BindAddress + "]:" + strconv.Itoa(port)}
 	case s.BindAddress != "":
-		return snapshot.Line{"bind", net.JoinHostPort(s.BindAddress, strconv.Itoa(port))}
+		return snapshot.Line{"bind", s.BindAddress + ":" + strconv.Itoa(port)}
 	case s.IPv4Only:
 		return snapshot.Line{"bind", "*:" + strconv.Itoa(port)}
 	default:
