@@ -124,6 +124,9 @@ func (c *Compiler) gatherReports(f *fleet, g gathering) {
 	}
 }
 
+// maxReasons is how many reasons of one object are told: who has mended these sees the others.
+const maxReasons = 10
+
 // gathering collects the reasons for each object and state.
 type gathering map[Problem][]string
 
@@ -151,7 +154,11 @@ func (g gathering) problems() []Problem {
 	list := make([]Problem, 0, len(g))
 	for p, reasons := range g {
 		slices.Sort(reasons)
-		p.Reason = strings.Join(slices.Compact(reasons), "; ")
+		reasons = slices.Compact(reasons)
+		if more := len(reasons) - maxReasons; more > 0 {
+			reasons = append(reasons[:maxReasons:maxReasons], fmt.Sprintf("and %d more", more))
+		}
+		p.Reason = strings.Join(reasons, "; ")
 		list = append(list, p)
 	}
 	slices.SortFunc(list, func(a, b Problem) int {

@@ -27,10 +27,10 @@ func Host(raw string) (string, error) {
 		name = rest
 	}
 	if err := checkName(name); err != nil {
-		return "", fmt.Errorf("host %q %w", raw, err)
+		return "", fmt.Errorf("host %q %w", clip(raw), err)
 	}
 	if len(host) > maxHost {
-		return "", fmt.Errorf("host %q is longer than %d bytes", raw, maxHost)
+		return "", fmt.Errorf("host %q is longer than %d bytes", clip(raw), maxHost)
 	}
 	return host, nil
 }

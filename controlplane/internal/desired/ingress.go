@@ -99,7 +99,7 @@ func (ing *Ingress) note(format string, args ...any) {
 func (ing *Ingress) addRule(obj *networkingv1.IngressRule) {
 	host, err := Host(obj.Host)
 	if err != nil {
-		ing.note("%s; its rule is left out", clip(err.Error()))
+		ing.note("%s; its rule is left out", err)
 		return
 	}
 	at := slices.IndexFunc(ing.Rules, func(r Rule) bool { return r.Host == host })
@@ -158,7 +158,7 @@ func (ing *Ingress) addTLS(obj *networkingv1.IngressTLS) {
 		host, err := Host(raw)
 		switch {
 		case err != nil:
-			ing.note("tls: %s; it is left out", clip(err.Error()))
+			ing.note("tls: %s; it is left out", err)
 		case host == "":
 			ing.note("tls: an empty host is left out; leave hosts away for all hosts of the rules")
 		case !slices.Contains(entry.Hosts, host):
