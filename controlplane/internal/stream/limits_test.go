@@ -32,7 +32,7 @@ func TestWhatBreaksTheProtocolEndsTheStream(t *testing.T) {
 		"a digest of 31 bytes":     {[]*fleetv1.SyncRequest{hello(func(h *fleetv1.Hello) { h.Held = &fleetv1.Marks{Revision: &fleetv1.Mark{Digest: make([]byte, 31)}} })}, codes.InvalidArgument},
 		"a message above 4 MiB":    {[]*fleetv1.SyncRequest{hello(func(h *fleetv1.Hello) { h.AgentVersion = long })}, codes.ResourceExhausted},
 		"a long text":              {[]*fleetv1.SyncRequest{fine, {Message: &fleetv1.SyncRequest_Failed{Failed: &fleetv1.Failed{Message: long[:5000]}}}}, codes.InvalidArgument},
-		"an answer to nothing":     {[]*fleetv1.SyncRequest{fine, {Message: &fleetv1.SyncRequest_Received{Received: &fleetv1.Received{Id: 1}}}}, codes.InvalidArgument},
+		"an answer to nothing":     {[]*fleetv1.SyncRequest{fine, {Message: &fleetv1.SyncRequest_Received{Received: &fleetv1.Received{Id: 7}}}}, codes.InvalidArgument},
 		"buckets unasked":          {[]*fleetv1.SyncRequest{fine, {Message: &fleetv1.SyncRequest_Buckets{Buckets: &fleetv1.Buckets{}}}}, codes.InvalidArgument},
 		"inspected unasked":        {[]*fleetv1.SyncRequest{fine, {Message: &fleetv1.SyncRequest_Inspected{Inspected: &fleetv1.Inspected{}}}}, codes.InvalidArgument},
 		"a number beyond counting": {[]*fleetv1.SyncRequest{fine, {Message: &fleetv1.SyncRequest_Applied{Applied: &fleetv1.Applied{Applied: &fleetv1.Marks{Generation: &fleetv1.Mark{Version: &fleetv1.Version{Number: 1 << 63}}}}}}}, codes.InvalidArgument},

@@ -1,0 +1,177 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/berth-proxy/berth/api/snapshot"
+	"github.com/berth-proxy/berth/controlplane/internal/changelog"
+	"github.com/berth-proxy/berth/controlplane/internal/compile"
+	"github.com/berth-proxy/berth/controlplane/internal/slots"
+)
+
+// fleet is what the engine has of one fleet.
+type fleet struct {
+	name string
+	log  *changelog.Log
+
+	gate    gate
+	waiting string
+
+	// What is compiled and not yet published. seen is when a source saw the oldest of it.
+	revision  snapshot.RevisionDelta
+	endpoints map[string]compile.Backend
+	seen      time.Time
+
+	// policies are those of the backends that have a table.
+	policies map[string]slots.Policy
+	// retired are the backends that have a table and left the published revision, with the first revision that is without them.
+	retired map[string]snapshot.Version
+}
+
+func newFleet(name string, log *changelog.Log) *fleet {
+	return &fleet{
+		name: name, log: log,
+		endpoints: map[string]compile.Backend{}, policies: map[string]slots.Policy{}, retired: map[string]snapshot.Version{},
+	}
+}
+
+// note adds what was compiled to what is to be published.
+func (f *fleet) note(fc compile.FleetChange) {
+	if f.revision.Empty() {
+		f.revision = fc.Revision
+	} else {
+		f.revision = f.revision.Merge(fc.Revision)
+	}
+	for name, b := range fc.Endpoints {
+		f.endpoints[name] = b
+	}
+	if !fc.Seen.IsZero() && (f.seen.IsZero() || fc.Seen.Before(f.seen)) {
+		f.seen = fc.Seen
+	}
+}
+
+// publish publishes what is compiled, with the revision or without.
+func (e *Engine) publish(f *fleet, withRevision bool, now time.Time) {
+	before := f.log.Head()
+	if len(f.endpoints) == 0 && (!withRevision || f.revision.Empty() && before.Published()) {
+		return
+	}
+	var revision snapshot.RevisionDelta
+	if withRevision {
+		revision, f.revision = f.revision, snapshot.RevisionDelta{}
+	}
+	at := before.NextGeneration()
+	generation := Seat(f.endpoints, before.Generation.Table, at)
+	for name, b := range f.endpoints {
+		f.policies[name] = b.Policy
+		if len(b.Endpoints) > snapshot.MaxSlots {
+			e.config.Log.Warn().Str("fleet", f.name).Str("backend", name).Int("endpoints", len(b.Endpoints)).Int("slots", snapshot.MaxSlots).
+				Msg("the backend has more endpoints than a table can hold; those that came last get no traffic")
+		}
+	}
+	clear(f.endpoints)
+	if reloads(revision) {
+		f.shrink(before.Generation, generation, at)
+	}
+	seen := f.seen
+	if f.revision.Empty() {
+		f.seen = time.Time{}
+	}
+	head := f.log.Publish(revision, generation, seen, now)
+	f.retire(revision, head.Revision.Version)
+	if head.Revision != before.Revision && head.Revision.Digest() != before.Revision.Digest() {
+		e.config.Log.Info().Str("fleet", f.name).Stringer("revision", head.Revision.Version).Str("digest", head.Revision.Digest().Short()).
+			Int("changed", len(revision.Changes)).Msg("a new revision is published")
+	}
+}
+
+// Seat assigns the slots of each backend, from the tables so far. at is the generation that they will be.
+func Seat(endpoints map[string]compile.Backend, table func(backend string) *snapshot.Table, at snapshot.Version) snapshot.GenerationDelta {
+	d := snapshot.GenerationDelta{Tables: make(map[string]snapshot.TableDelta, len(endpoints))}
+	for name, b := range endpoints {
+		if _, delta, changed := slots.Assign(name, table(name), b.Endpoints, b.Policy, at); changed {
+			d.Tables[name] = delta
+		}
+	}
+	return d
+}
+
+// reloads says whether HAProxy has to reload for the change: map entries it takes at run time.
+func reloads(d snapshot.RevisionDelta) bool {
+	for k := range d.Changes {
+		if k.Kind != snapshot.KindMapEntry {
+			return true
+		}
+	}
+	return false
+}
+
+// shrink adds to the step the tables that are far too long, those aside that change in it anyway (ENG-5).
+func (f *fleet) shrink(g *snapshot.Generation, step snapshot.GenerationDelta, at snapshot.Version) {
+	for t := range g.All() {
+		if _, changes := step.Tables[t.Backend]; changes {
+			continue
+		}
+		if _, delta, changed := slots.Shrink(t, f.policies[t.Backend], at); changed {
+			step.Tables[t.Backend] = delta
+		}
+	}
+}
+
+// retire notes which backends a published revision took away or brought back.
+func (f *fleet) retire(d snapshot.RevisionDelta, version snapshot.Version) {
+	for k, r := range d.Changes {
+		switch {
+		case k.Kind != snapshot.KindBackend:
+		case r != nil:
+			delete(f.retired, k.Name)
+		default:
+			f.retired[k.Name] = version
+		}
+	}
+}
+
+// release lets go of the tables of retired backends that no node has any longer (ENG-3).
+func (e *Engine) release(f *fleet, now time.Time) {
+	if len(f.retired) == 0 {
+		return
+	}
+	oldest, behind := e.oldest(f)
+	gone := snapshot.GenerationDelta{Tables: map[string]snapshot.TableDelta{}}
+	var names []string
+	for name, since := range f.retired {
+		if behind && oldest.Compare(since) < 0 {
+			continue
+		}
+		names = append(names, name)
+		delete(f.retired, name)
+		delete(f.policies, name)
+		if f.log.Head().Generation.Table(name) != nil {
+			gone.Tables[name] = snapshot.TableDelta{Removed: true}
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	e.config.Compiler.Release(f.name, names)
+	f.log.Publish(snapshot.RevisionDelta{}, gone, time.Time{}, now)
+}
+
+// oldest is the oldest revision that a node runs or holds, other than the newest; one that this plane does not know counts as older than all.
+// behind is false when all nodes have the newest.
+func (e *Engine) oldest(f *fleet) (oldest snapshot.Version, behind bool) {
+	newest := f.log.Head().Revision.Digest()
+	for _, m := range e.config.Nodes.InUse(f.name) {
+		if m.Digest == newest || m.Digest.IsZero() {
+			continue
+		}
+		v := m.Version
+		if !f.log.KnowsRevision(m.Digest) {
+			v = snapshot.Version{}
+		}
+		if !behind || v.Compare(oldest) < 0 {
+			oldest, behind = v, true
+		}
+	}
+	return oldest, behind
+}
