@@ -19,9 +19,6 @@ import (
 	"github.com/berth-proxy/berth/dataplane-agent/internal/disk"
 )
 
-// ProbeBackend is a backend of the node's own, which no request reaches: a new worker is tried out on it.
-const ProbeBackend = "berth_probe"
-
 // candidateFolder holds the candidate, below the state directory.
 const candidateFolder = "next"
 
@@ -42,31 +39,14 @@ func (w Writer) Config() string { return filepath.Join(w.settings.StateDir, rend
 // Socket is the path of the worker's runtime socket.
 func (w Writer) Socket() string { return filepath.Join(w.settings.StateDir, render.WorkerSocket) }
 
-// Description is what a worker says of itself that was started with this structure.
-func Description(structure snapshot.Digest) string { return "berth structure " + structure.String() }
-
 func (w Writer) machine(stateDir string, rev *snapshot.Revision) render.Machine {
 	s := w.settings
 	s.StateDir = stateDir
-	m := render.DefaultMachine(s)
-	m.Global = append(m.Global, snapshot.Line{"description", Description(rev.StructureDigest())})
-	m.Backends = []*snapshot.Backend{{Name: ProbeBackend, Defaults: defaults(rev), Lines: []snapshot.Line{
-		{"mode", "http"}, {"balance", "roundrobin"}, {"timeout", "connect", "1s"}, {"timeout", "server", "1s"},
-	}}}
+	m := render.NodeMachine(s, rev)
 	// Absolute, so that the candidate finds them from its own folder.
 	m.CertificateFile = func(c *snapshot.Certificate) string { return filepath.Join(w.settings.StateDir, certs.File(c)) }
 	m.DefaultCertificate = filepath.Join(w.settings.StateDir, certs.DefaultFile)
 	return m
-}
-
-// defaults is the name of the revision's first defaults section: HAProxy warns of a backend that uses one without saying so.
-func defaults(rev *snapshot.Revision) string {
-	for s := range snapshot.Of[*snapshot.Section](rev, snapshot.KindSection) {
-		if s.Type == "defaults" {
-			return s.Name
-		}
-	}
-	return ""
 }
 
 // WriteCandidate writes a state where HAProxy can check it, and returns the path of its configuration.

@@ -4,58 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"os/exec"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 )
-
-// Identity is a process that cannot be mistaken for a later one of the same pid.
-type Identity struct {
-	PID int
-	// StartTime is in clock ticks since the machine's boot.
-	StartTime uint64
-}
-
-// IsZero says whether it stands for no process.
-func (i Identity) IsZero() bool { return i.PID == 0 }
-
-// Identify looks a process up.
-func Identify(pid int) (Identity, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return Identity{}, fmt.Errorf("look up process %d: %w", pid, err)
-	}
-	// The name in brackets may hold anything, so the fields are counted from its end: the state is the 3rd, the start time the 22nd.
-	_, rest, ok := cutLast(string(text), ")")
-	fields := strings.Fields(rest)
-	if !ok || len(fields) < 20 {
-		return Identity{}, fmt.Errorf("look up process %d: %.80q: %w", pid, text, ErrMalformed)
-	}
-	start, err := strconv.ParseUint(fields[19], 10, 64)
-	if err != nil || fields[0] == "Z" {
-		return Identity{}, fmt.Errorf("look up process %d: it has ended: %w", pid, os.ErrNotExist)
-	}
-	return Identity{pid, start}, nil
-}
-
-func cutLast(s, sep string) (before, after string, ok bool) {
-	i := strings.LastIndex(s, sep)
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+len(sep):], true
-}
-
-// Alive says whether the process still is that one.
-func (i Identity) Alive() bool {
-	now, err := Identify(i.PID)
-	return err == nil && now == i
-}
 
 // StartConfig is what HAProxy is started with.
 type StartConfig struct {
@@ -65,12 +17,6 @@ type StartConfig struct {
 	StateDir string
 }
 
-// LogFile is the name of HAProxy's own output in the state directory.
-const LogFile = "haproxy.log"
-
-// maxLog is the size at which the output of earlier starts is dropped.
-const maxLog = 1 << 20
-
 // Process is a HAProxy master that this agent has started. It is used by one goroutine.
 type Process struct {
 	cfg StartConfig
@@ -78,23 +24,20 @@ type Process struct {
 	// logFrom is where this start's output begins.
 	logFrom int64
 	ended   bool
+	exit    string
 }
 
 // Start runs HAProxy in master-worker mode. It goes on when the agent ends (HAPROXY-4).
+//
+// The option is -W without -D: a daemon forks twice and is nobody's child, so that its end is not noticed; and the `master-worker` keyword is
+// deprecated. No -x and no expose-fd: a master hands the listeners to its new workers by itself.
 func Start(ctx context.Context, cfg StartConfig) (*Process, error) {
-	path := filepath.Join(cfg.StateDir, LogFile)
-	if info, err := os.Stat(path); err == nil && info.Size() > maxLog {
-		_ = os.Truncate(path, 0) // a log that stays long harms nobody
-	}
-	log, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600) //nolint:gosec // The path is one of the agent's own state directory.
+	_ = TrimLog(cfg.StateDir) // a log that stays long harms less than a HAProxy that does not start
+	log, at, err := openLog(cfg.StateDir)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w: %w", path, ErrStart, err)
+		return nil, err
 	}
 	defer func() { _ = log.Close() }()
-	at, err := log.Seek(0, io.SeekEnd)
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w: %w", path, ErrStart, err)
-	}
 	// Not CommandContext: HAProxy outlives what started it.
 	cmd := exec.Command(cfg.Binary, "-W", "-S", cfg.MasterSocket+",mode,600", "-f", cfg.Config) //nolint:gosec,noctx // The operator names the binary.
 	cmd.Stdout, cmd.Stderr = log, log
@@ -106,7 +49,9 @@ func Start(ctx context.Context, cfg StartConfig) (*Process, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w: %w", cfg.Binary, ErrStart, err)
 	}
-	return &Process{cfg: cfg, pid: cmd.Process.Pid, logFrom: at}, nil
+	p := &Process{cfg: cfg, pid: cmd.Process.Pid, logFrom: at}
+	_ = cmd.Process.Release() // Ended reaps it by its pid, which is ours until then
+	return p, nil
 }
 
 // PID is the master's.
@@ -117,11 +62,22 @@ func (p *Process) Ended() bool {
 	if p.ended {
 		return true
 	}
+	_ = TrimLog(p.cfg.StateDir) // as in Start; this is called now and then while HAProxy runs
 	var status syscall.WaitStatus
 	pid, err := syscall.Wait4(p.pid, &status, syscall.WNOHANG, nil)
-	p.ended = pid == p.pid || errors.Is(err, syscall.ECHILD)
+	switch {
+	case pid == p.pid && status.Signaled():
+		p.ended, p.exit = true, fmt.Sprintf("killed by signal %d (%s)", int(status.Signal()), status.Signal())
+	case pid == p.pid:
+		p.ended, p.exit = true, fmt.Sprintf("exit status %d", status.ExitStatus())
+	case errors.Is(err, syscall.ECHILD):
+		p.ended, p.exit = true, "unknown exit status"
+	}
 	return p.ended
 }
+
+// Exit says in words how the master ended, "" while it has not.
+func (p *Process) Exit() string { return p.exit }
 
 // WaitWorker returns the first worker once it serves, or why there is none.
 func (p *Process) WaitWorker(ctx context.Context) (Identity, error) {
@@ -130,63 +86,44 @@ func (p *Process) WaitWorker(ctx context.Context) (Identity, error) {
 			return id, nil
 		}
 		if p.Ended() {
-			return Identity{}, fmt.Errorf("%w: %w", ErrStart, judgeLog(p.log()))
+			return Identity{}, fmt.Errorf("HAProxy (%s), %s: %w: %w", p.cfg.Binary, p.exit, ErrStart, judgeLog(logFrom(p.cfg.StateDir, p.logFrom)))
 		}
-		select {
-		case <-ctx.Done():
-			return Identity{}, fmt.Errorf("wait for the first worker of master %d: %w", p.pid, ctx.Err())
-		case <-time.After(pollEvery):
+		if err := pause(ctx, pollEvery); err != nil {
+			return Identity{}, fmt.Errorf("wait for the first worker of master %d: %w", p.pid, err)
 		}
 	}
-}
-
-func (p *Process) log() string { return logFrom(p.cfg.StateDir, p.logFrom) }
-
-func logFrom(stateDir string, at int64) string {
-	f, err := os.Open(filepath.Join(stateDir, LogFile)) //nolint:gosec // The path is one of the agent's own state directory.
-	if err != nil {
-		return ""
-	}
-	defer func() { _ = f.Close() }()
-	b, _ := io.ReadAll(io.LimitReader(io.NewSectionReader(f, at, 1<<62), 64<<10)) // what can be read of it is told
-	return string(b)
-}
-
-func logSize(stateDir string) int64 {
-	info, err := os.Stat(filepath.Join(stateDir, LogFile))
-	if err != nil {
-		return 0
-	}
-	return info.Size()
-}
-
-// parentOf is the pid of a process's parent, 0 if it cannot be told.
-func parentOf(pid int) int {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0
-	}
-	_, rest, _ := cutLast(string(text), ")")
-	fields := strings.Fields(rest)
-	if len(fields) < 2 {
-		return 0
-	}
-	parent, _ := strconv.Atoi(fields[1])
-	return parent
 }
 
 // pollEvery is how often a worker that is to come is looked for.
 const pollEvery = 2 * time.Millisecond
 
-// serving asks the runtime socket which worker serves, and fails if that one is leaving. Until a new worker accepts, a connection to it waits.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err() //nolint:wrapcheck // The caller says what it waited for.
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// servingTimeout bounds one look. A worker that serves answers in less than a millisecond; one that has a socket and does not serve yet must not keep
+// us from seeing that it never will.
+const servingTimeout = 500 * time.Millisecond
+
+// serving asks the runtime socket which worker serves, and fails if that one is leaving.
 func serving(ctx context.Context, socket string) (Identity, error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, servingTimeout)
 	defer cancel()
 	r, err := DialRuntime(ctx, socket)
 	if err != nil {
 		return Identity{}, err
 	}
 	defer func() { _ = r.Close() }()
+	return r.serves(ctx)
+}
+
+// serves is the worker behind a connection, or an error if it is leaving.
+func (r *Runtime) serves(ctx context.Context) (Identity, error) {
 	info, err := r.Info(ctx)
 	if err != nil {
 		return Identity{}, err

@@ -17,7 +17,9 @@ type Set struct {
 }
 
 // New describes listeners on the given ports of one address, or of all addresses if bind is not valid or is unspecified.
-func New(bind netip.Addr, ports ...uint16) Set { return Set{ports: ports, bind: bind.Unmap(), local: isLocal} }
+func New(bind netip.Addr, ports ...uint16) Set {
+	return Set{ports: ports, bind: bind.Unmap(), local: isLocal}
+}
 
 // Contains says whether a server at that address would be HAProxy itself. It asks the kernel, and only if the port is one of the listeners'.
 func (s Set) Contains(server netip.AddrPort) bool {

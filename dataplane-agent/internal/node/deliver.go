@@ -130,6 +130,9 @@ func (n *Node) take(u wire.Update) *fleetv1.Received {
 	n.journal.Append(u, n.held)
 	if u.ChangesRevision() {
 		n.slow.add(u.Seen)
+		if n.rejected[rev.Digest()] == nil {
+			n.box.Rejected(nil)
+		}
 	}
 	if u.ChangesGeneration() {
 		n.fast.add(u.Seen)

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/berth-proxy/berth/api/snapshot"
+	"github.com/berth-proxy/berth/api/snapshot/render"
 	"github.com/berth-proxy/berth/api/wire"
-	"github.com/berth-proxy/berth/dataplane-agent/internal/files"
 	"github.com/berth-proxy/berth/dataplane-agent/internal/haproxy"
 	"github.com/berth-proxy/berth/dataplane-agent/internal/plan"
 	"github.com/berth-proxy/berth/dataplane-agent/internal/worker"
@@ -18,7 +18,6 @@ import (
 // begin decides what is wanted first: a HAProxy that runs is met by find; else one is started from what is held.
 func (n *Node) begin(ctx context.Context) {
 	if n.held.Running != nil && n.held.Running.Digest() != n.held.Revision.Digest() {
-		// What a worker has run is known to be good; the newer one is tried once HAProxy runs.
 		n.log.Info().Str("revision", n.held.Running.Digest().Short()).Msg("starting from the last revision that was run")
 	}
 	n.find(ctx, time.Now())
@@ -59,7 +58,7 @@ func (n *Node) adopt(ctx context.Context, id haproxy.Identity) error {
 	}
 	n.loaded = nil
 	for _, rev := range []*snapshot.Revision{n.held.Revision, n.held.Running} {
-		if rev != nil && info.Description == files.Description(rev.StructureDigest()) {
+		if rev != nil && info.Description == render.Description(rev.StructureDigest()) {
 			n.loaded = rev
 			break
 		}
@@ -186,7 +185,7 @@ func drains(t *snapshot.Table) bool {
 
 // probe finds out what a new worker can do, once for each worker.
 func (n *Node) probe(ctx context.Context) {
-	c, err := n.worker.Probe(ctx, files.ProbeBackend)
+	c, err := n.worker.Probe(ctx, render.ProbeBackend)
 	if err != nil {
 		n.log.Warn().Err(err).Int("worker", n.worker.Process.PID).Msg("cannot find out what the worker can do; it is taken to add no servers")
 	}
@@ -213,6 +212,9 @@ func (n *Node) lost(now time.Time, err error) {
 func (n *Node) look(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, n.cfg.CommandTimeout)
 	defer cancel()
+	if n.task == nil {
+		haproxy.TrimLog(n.cfg.Settings.StateDir)
+	}
 	if n.process != nil && n.process.Ended() {
 		n.log.Error().Int("master", n.process.PID()).Msg("HAProxy has ended")
 		n.process = nil

@@ -53,23 +53,50 @@ func (t *task) changed(d snapshot.GenerationDelta) {
 
 // startTask begins the task that is due, if one is.
 func (n *Node) startTask(ctx context.Context, now time.Time) {
-	rev := n.held.Revision
-	if n.rejected[rev.Digest()] != nil {
-		rev = n.loaded // the last good one goes on
-	}
 	switch {
-	case rev == nil || rev.Version.IsZero() && rev.Len() == 0:
-		return
 	case n.reload.ready(now):
-		if n.reload.reason != plan.Start && n.observed.oldWorkers >= n.cfg.MaxOldWorkers {
+		rev := n.next()
+		if rev == nil {
+			n.reload.begun() // there is nothing to run: the next update asks again
+			return
+		}
+		if n.reload.reason != plan.Start && n.countOld(ctx) >= n.cfg.MaxOldWorkers {
 			n.reload.wait(now.Add(n.cfg.Watch)) // NODE-6
 			return
 		}
-		n.launch(ctx, &task{reason: n.reload.begun(), revision: rev, checked: n.loaded != nil && rev.StructureDigest() == n.loaded.StructureDigest()})
+		checked := n.loaded != nil && rev.StructureDigest() == n.loaded.StructureDigest()
+		n.launch(ctx, &task{reason: n.reload.begun(), revision: rev, checked: checked})
 	case !n.filesBehind.IsZero() && now.Sub(n.filesBehind) >= n.cfg.RefreshFiles && n.loaded != nil:
 		n.launch(ctx, &task{reason: plan.None, revision: n.loaded})
 		n.filesBehind = time.Time{}
 	}
+}
+
+// next is the revision that a start or reload is to bring: the newest, but the last good one if that is refused, and for a start the one that a worker has
+// run before: it is known to be good, and the newest is tried once HAProxy runs.
+func (n *Node) next() *snapshot.Revision {
+	candidates := []*snapshot.Revision{n.held.Revision, n.loaded, n.held.Running}
+	if n.reload.reason == plan.Start {
+		candidates = []*snapshot.Revision{n.held.Running, n.held.Revision}
+	}
+	for _, rev := range candidates {
+		if rev != nil && rev.Len() > 0 && n.rejected[rev.Digest()] == nil {
+			return rev
+		}
+	}
+	return nil
+}
+
+// countOld asks the master how many leaving workers there are.
+func (n *Node) countOld(ctx context.Context) int {
+	ctx, cancel := context.WithTimeout(ctx, n.cfg.CommandTimeout)
+	defer cancel()
+	if n.worker != nil {
+		if state, err := haproxy.Look(ctx, n.cfg.masterSocket(), n.worker.Process); err == nil {
+			n.observed.oldWorkers = state.OldWorkers
+		}
+	}
+	return n.observed.oldWorkers
 }
 
 func (n *Node) launch(ctx context.Context, t *task) {

@@ -115,4 +115,3 @@ func (b *Box) Again() {
 	b.mu.Unlock()
 	b.signal()
 }
-

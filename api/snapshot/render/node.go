@@ -1,0 +1,32 @@
+package render
+
+import "github.com/berth-proxy/berth/api/snapshot"
+
+// ProbeBackend is a backend of the node's own, which no request reaches: a new worker is tried out on it.
+const ProbeBackend = "berth_probe"
+
+// Description is what a worker says of itself (`show info`) that was started with this structure, so that whoever meets it later knows what it runs.
+func Description(structure snapshot.Digest) string { return "berth structure " + structure.String() }
+
+// NodeMachine is the Machine of a node that runs this revision: DefaultMachine with what the agent needs to drive the worker.
+func NodeMachine(s Settings, rev *snapshot.Revision) Machine {
+	m := DefaultMachine(s)
+	m.Global = append(m.Global,
+		// The agent keeps one connection open for as long as the worker lives; the default would end it after 10 s of quiet.
+		snapshot.Line{"stats", "timeout", "20d"},
+		snapshot.Line{"description", Description(rev.StructureDigest())})
+	m.Backends = []*snapshot.Backend{{Name: ProbeBackend, Defaults: defaults(rev), Lines: []snapshot.Line{
+		{"mode", "http"}, {"balance", "roundrobin"}, {"timeout", "connect", "1s"}, {"timeout", "server", "1s"},
+	}}}
+	return m
+}
+
+// defaults is the name of the revision's first defaults section: HAProxy warns of a backend that uses one without saying so.
+func defaults(rev *snapshot.Revision) string {
+	for s := range snapshot.Of[*snapshot.Section](rev, snapshot.KindSection) {
+		if s.Type == "defaults" {
+			return s.Name
+		}
+	}
+	return ""
+}
