@@ -179,12 +179,19 @@ func consistent(t rapid.TB, s state, u wire.Update) {
 }
 
 // FuzzApply (WIRE-3): an update of which bytes were changed on its way is refused, or it leads to the very state that it was made for, or
-// to another that it then says itself.
+// to another that it then says itself. The first two inputs make the states before and after, the last says which bytes of the frames to change.
 func FuzzApply(f *testing.F) {
-	f.Fuzz(rapid.MakeFuzz(func(t *rapid.T) {
-		a, b := genState.Draw(t, "a"), genState.Draw(t, "b")
+	every := []byte{0, 1, 1, 2, 2, 3, 3, 7, 4, 9, 5, 4, 6, 5, 6, 32, 13, 5, 5, 6}
+	for scope := range byte(3) {
+		f.Add([]byte{}, every, scope, uint16(0), []byte{})
+		f.Add(every, every[4:], scope, uint16(64), []byte{})
+		f.Add(every[6:], every, scope, uint16(200), []byte{0, 3, 1})
+		f.Add(every, []byte{}, scope, uint16(1), []byte{1, 20, 255, 0, 90, 4})
+	}
+	f.Fuzz(func(t *testing.T, before, after []byte, scope byte, size uint16, damage []byte) {
+		a, b := built(before), built(after)
 		u := changes(a, b)
-		switch rapid.IntRange(0, 2).Draw(t, "scope") {
+		switch scope % 3 {
 		case 1:
 			u = wire.Everything(b.rev, b.gen)
 		case 2:
@@ -193,35 +200,80 @@ func FuzzApply(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		frames, err := wire.Frames(u, genSize.Draw(t, "size"))
+		frames, err := wire.Frames(u, int(size))
 		if err != nil {
 			t.Fatal(err)
 		}
 		var s wire.Assembler
 		for i, frame := range frames {
-			got, complete, err := s.Add(damaged(t, frame))
+			got, complete, err := s.Add(damaged(t, frame, i, damage))
 			if err != nil {
+				if len(damage) < 3 {
+					t.Fatalf("nothing was changed, but: %v", err)
+				}
 				return
 			}
 			if complete != (i == len(frames)-1) {
 				return // its mark of the end was hit
 			}
 			if complete {
-				outcome(t, got, a, b)
+				outcome(t, got, a, b, len(damage) < 3)
 			}
 		}
-	}))
+	})
 }
 
-// damaged sends the frame through bytes of which a few may change.
-func damaged(t *rapid.T, frame *fleetv1.Update) *fleetv1.Update {
+// built makes a state from pairs of bytes: what to write, and with which of a few names and values.
+func built(data []byte) state {
+	names := []string{"a", "b", "shop_web_80", "shop_web_https"}
+	rd := snapshot.RevisionDelta{Changes: map[snapshot.Key]snapshot.Resource{}}
+	put := func(r snapshot.Resource) { rd.Changes[r.Key()] = r }
+	slots := map[string][]snapshot.Slot{}
+	for len(data) >= 2 {
+		op, x := data[0], int(data[1])
+		data = data[2:]
+		name, value := names[x%4], names[x/4%4]
+		switch op % 7 {
+		case 0:
+			put(&snapshot.Section{Type: "peers", Name: name, Lines: []snapshot.Line{{value, name}}})
+		case 1:
+			put(&snapshot.Backend{Name: name, Defaults: value, ServerOptions: []string{value}})
+		case 2:
+			put(&snapshot.Map{Name: name})
+		case 3:
+			put(&snapshot.MapEntry{Map: name, Name: value, Value: names[x/16%4]})
+		case 4:
+			put(&snapshot.Certificate{Name: name, ServerNames: []string{value}, Content: snapshot.PEMDigest([]byte(value)), PEM: []byte(value)})
+		case 5:
+			slots[name] = append(slots[name], snapshot.Slot{Since: uint64(x)})
+		case 6:
+			addr := netip.AddrFrom4([4]byte{10, 0, 0, data0(data)})
+			slots[name] = append(slots[name], snapshot.Slot{State: snapshot.Ready, Address: addr, Port: uint16(x) + 1, Weight: uint16(x) + 1, Endpoint: value})
+		}
+	}
+	gd := snapshot.GenerationDelta{Tables: map[string]snapshot.TableDelta{}}
+	for name, list := range slots {
+		gd.Tables[name], _ = snapshot.DiffTables(nil, &snapshot.Table{Backend: name, Slots: list})
+	}
+	return nothing.apply(rd, gd, 1)
+}
+
+func data0(data []byte) byte {
+	if len(data) == 0 {
+		return 0
+	}
+	return data[0]
+}
+
+// damaged sends the frame through its bytes, changed where the damage (frame, place, by what) says.
+func damaged(t *testing.T, frame *fleetv1.Update, number int, damage []byte) *fleetv1.Update {
 	data, err := proto.Marshal(frame)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range rapid.IntRange(0, 3).Draw(t, "hits") {
-		if len(data) > 0 {
-			data[rapid.IntRange(0, len(data)-1).Draw(t, "where")] ^= rapid.Byte().Draw(t, "by")
+	for ; len(damage) >= 3; damage = damage[3:] {
+		if int(damage[0]) == number && len(data) > 0 {
+			data[int(damage[1])%len(data)] ^= damage[2]
 		}
 	}
 	out := &fleetv1.Update{}
@@ -231,15 +283,18 @@ func damaged(t *rapid.T, frame *fleetv1.Update) *fleetv1.Update {
 	return out
 }
 
-func outcome(t *rapid.T, u wire.Update, a, b state) {
+func outcome(t *testing.T, u wire.Update, a, b state, whole bool) {
 	before := a.text()
 	rev, gen, err := u.Apply(a.rev, a.gen)
 	if a.text() != before {
 		t.Fatal("what was held is altered")
 	}
+	if whole && err == nil {
+		same(t, state{rev, gen}, b)
+	}
 	if err != nil {
 		var e *wire.Error
-		if !errors.As(err, &e) || rev != nil || gen != nil {
+		if whole || !errors.As(err, &e) || rev != nil || gen != nil {
 			t.Fatalf("got %v, %v, %v", rev, gen, err)
 		}
 		return
