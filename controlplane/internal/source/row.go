@@ -1,6 +1,8 @@
 package source
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -71,10 +73,7 @@ func (k Key) String() string {
 	if k.Namespace != "" {
 		name = k.Namespace + "/" + k.Name
 	}
-	if k.Kind == "" {
-		return name
-	}
-	return string(k.Kind) + " " + name
+	return strings.TrimSpace(string(k.Kind) + " " + name) // either may be unknown
 }
 
 // Row is one object under its key. The object's type is the one of its kind.

@@ -20,6 +20,7 @@ func TestKeyString(t *testing.T) {
 		{Key{Cluster: "a", Kind: KindIngress, Namespace: "shop", Name: "web"}, "Ingress shop/web"},
 		{Key{Cluster: "a", Kind: KindFleet, Name: "edge"}, "Fleet edge"},
 		{Key{Name: "web"}, "web"},
+		{Key{Kind: "Deployment"}, "Deployment"},
 	}
 	for _, tt := range tests {
 		if got := tt.key.String(); got != tt.want {

@@ -29,7 +29,7 @@ type Changes struct {
 	// Objects lists each changed object once, in the order of their keys.
 	Objects []Change
 
-	// Sources names the sources whose state or whose problems without an object changed, in order.
+	// Sources names the sources whose state changed, or what they report about documents that are no row's, in order.
 	Sources []string
 }
 

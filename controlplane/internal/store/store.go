@@ -211,17 +211,16 @@ func (w *writer) report(r source.Report) {
 	}
 }
 
-// concerns notes that what is said about an object changed; about a document that does not say what it is, that is the source's.
+// concerns notes that what is said about an object changed. What is said about a document that does not name its object, or about
+// a kind that has no rows, concerns the source.
 func (w *writer) concerns(k source.Key) {
-	if k.Kind == "" {
+	if !slices.Contains(source.Kinds(), k.Kind) {
 		w.changed.sources[w.batch.Source] = struct{}{}
 		return
 	}
 	change := Change{Key: k, Seen: w.batch.Seen, Problems: true}
-	if slices.Contains(source.Kinds(), k.Kind) { // others have no rows
-		if row := w.row(k); row != nil {
-			change.Before, change.After = row.Object, row.Object
-		}
+	if row := w.row(k); row != nil {
+		change.Before, change.After = row.Object, row.Object
 	}
 	w.changed.add(change)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	yamlv2 "go.yaml.in/yaml/v2"
 	"sigs.k8s.io/yaml"
@@ -43,7 +44,7 @@ func (c chunk) placed() []byte {
 
 func explain(c chunk, err error) error {
 	if syntax := yamlv2.Unmarshal(c.placed(), new(any)); syntax != nil {
-		return syntax
+		return errors.New(strings.TrimPrefix(syntax.Error(), "yaml: "))
 	}
 	return conversionError{fmt.Errorf("the document from line %d: %w", c.line, err)}
 }

@@ -1,0 +1,115 @@
+package dir
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/berth-proxy/berth/controlplane/internal/source"
+)
+
+// Rescan is how often the whole tree is walked, whatever fsnotify says.
+const Rescan = 10 * time.Second
+
+// retry is how often a root that is not there is looked for.
+const retry = 500 * time.Millisecond
+
+// Source is a directory. It can be run once.
+type Source struct {
+	name, path string
+	log        zerolog.Logger
+	rescan     time.Duration
+}
+
+var _ source.Source = (*Source)(nil)
+
+// New gives the source that reads path and calls itself name. The path need not exist yet.
+func New(name, path string, log zerolog.Logger) *Source {
+	return &Source{name: name, path: path, log: log.With().Str("source", name).Logger(), rescan: Rescan}
+}
+
+// NameOf is the name of a source that was given none: that of its folder.
+func NameOf(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	return filepath.Base(path)
+}
+
+// Name is the cluster in the key of every row.
+func (s *Source) Name() string { return s.name }
+
+// Run delivers the directory's objects to sink until ctx ends.
+func (s *Source) Run(ctx context.Context, sink source.Sink) error {
+	root, err := filepath.Abs(s.path)
+	if err != nil {
+		return err
+	}
+	w := newWatcher(s.log)
+	defer w.close()
+	r := newReader(s.name, root, s.rescan, w.add)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		batch, walked := r.pass(time.Now())
+		if walked != nil {
+			w.only(walked.watch)
+		}
+		if batch != nil {
+			s.tell(batch)
+			sink.Deliver(*batch)
+		}
+		timer.Reset(time.Until(r.next))
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-timer.C:
+		case event := <-w.events():
+			r.event(event, time.Now())
+			s.drain(w, r)
+		case err := <-w.errors():
+			s.log.Info().Err(err).Msg("events were lost; looking at all files")
+			r.look(time.Now())
+		}
+	}
+}
+
+// drain takes the events that are there already, so that one pass serves them all.
+func (s *Source) drain(w *watcher, r *reader) {
+	for range 1000 {
+		select {
+		case event := <-w.events():
+			r.event(event, time.Now())
+		default:
+			return
+		}
+	}
+}
+
+// maxTold bounds the lines that one batch may log.
+const maxTold = 20
+
+// tell logs what people should know of a batch.
+func (s *Source) tell(b *source.Batch) {
+	if b.Full {
+		s.log.Info().Int("objects", len(b.Put)).Msg("listed")
+	}
+	if b.State != nil && b.State.Error != "" {
+		s.log.Warn().Str("error", b.State.Error).Msg("source is faulty; what cannot be read stays as it was")
+	}
+	if b.State != nil && b.State.Error == "" && !b.Full {
+		s.log.Info().Msg("source can be read again")
+	}
+	told := 0
+	for _, report := range b.Reports {
+		for _, p := range report.Problems {
+			if told++; told > maxTold {
+				s.log.Warn().Msg("and more; berthctl lists all")
+				return
+			}
+			s.log.Warn().Stringer("object", p.Object).Str("place", p.Place).Stringer("what", p.Severity).Msg(p.Reason)
+		}
+	}
+}

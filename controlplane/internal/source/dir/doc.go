@@ -1,0 +1,29 @@
+// Package dir is the source that reads a directory of Kubernetes YAML and JSON.
+//
+// The package owns the knowledge of which file said what: which files there are, what each said when it could last be read, and
+// which document wins where two are about the same object. It decides nothing about the content of a document (package manifest)
+// and never writes to the directory.
+//
+// One goroutine, Run's, owns all of it. fsnotify tells it where to look, for speed; a walk over the whole tree every ten seconds
+// finds what fsnotify missed (an overflow, a directory on a network, no more watches to be had). Either way it is the file itself
+// that is believed, never an event.
+//
+//	watch ──> mark ──> settle ──> read ──> manifest.Parse ──> index ──> batch
+//	walk  ───^
+//
+// Invariants:
+//
+//	DIR-1  A file counts when it was renamed into place, or when its size and time have rested for Rest; a file that is gone
+//	       counts as gone when it was gone for Rest. Half-written files are not read.
+//	DIR-2  A file that cannot be read or parsed keeps its last rows, and the source says so; the other files go on. So does a
+//	       directory that cannot be listed, for all that was under it, the root included. Only what was looked for in a
+//	       directory that could be read, and was not there, is gone (source.SRC-3).
+//	DIR-3  A document that is rejected leaves the last accepted form of its object in force, with a warning; where there never
+//	       was one, the object is rejected.
+//	DIR-4  The first document of an object, by path and then by place, wins; the others are warned about, and the next one takes
+//	       over when it goes.
+//	DIR-5  The work of a change is that of the files that changed: a file is read again only when it changed, and only objects
+//	       whose content changed are delivered (source.SRC-4).
+//	DIR-6  A swap of a symlink that several files lie behind, as kubelet and git-sync do it, is one batch.
+//	DIR-7  Each directory is read once, whatever symlinks lead to it, so that loops end.
+package dir

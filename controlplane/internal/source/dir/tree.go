@@ -1,0 +1,191 @@
+package dir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/berth-proxy/berth/controlplane/internal/source/manifest"
+)
+
+var errNotRegular = errors.New("is not a regular file")
+
+// tree is what one walk found. Paths in it that are called rel are relative to the root, with slashes; all others are absolute
+// and without symlinks.
+type tree struct {
+	root   string // the directory itself
+	rootID ident
+
+	entries map[string]entry  // files to read, by rel
+	dirs    map[string]string // rel by directory, each once (DIR-7)
+	faults  map[string]error  // what could not be looked into, by rel: nothing under it is known to be gone
+	lost    map[string]error  // symlinks named as files whose file is not there, by rel
+
+	links   map[string]bool     // symlinks on the way to something, and what they lack: a change of one needs a walk
+	targets map[string][]string // rel of the files behind a symlink, by file
+	watch   map[string]bool     // directories where a change of any of this shows
+}
+
+// entry is a file to read.
+type entry struct {
+	real  string
+	link  bool // whether a symlink leads to it
+	ident ident
+	err   error // why it cannot be read
+}
+
+// walk lists the files under root. An error is about the root itself. Each directory is passed to watch before it is listed, so
+// that what changes after the listing shows.
+func walk(root string, watch func(dir string)) (*tree, error) {
+	t := &tree{
+		entries: map[string]entry{}, dirs: map[string]string{}, faults: map[string]error{}, lost: map[string]error{},
+		links: map[string]bool{}, targets: map[string][]string{}, watch: map[string]bool{},
+	}
+	w := walker{tree: t, watch: watch}
+	at, err := w.follow("/", root)
+	if err != nil {
+		return nil, rootError(root, err)
+	}
+	info, err := os.Stat(at.real)
+	if err != nil {
+		return nil, rootError(root, err)
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%s is not a directory", root)
+	}
+	t.root, t.rootID = at.real, identOf(info)
+	if err := w.visit(at.real, ""); err != nil {
+		return nil, rootError(root, err)
+	}
+	return t, nil
+}
+
+func rootError(root string, err error) error {
+	if errors.Is(err, errNotThere) || errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("directory %s is not there", root)
+	}
+	return fmt.Errorf("directory %s cannot be read: %w", root, err)
+}
+
+type walker struct {
+	*tree
+	watch func(string)
+}
+
+// look notes that changes in a directory matter.
+func (w *walker) look(dir string) {
+	if !w.tree.watch[dir] {
+		w.tree.watch[dir] = true
+		w.watch(dir)
+	}
+}
+
+// follow resolves a path and notes what it went through.
+func (w *walker) follow(at, name string) (resolved, error) {
+	r, err := resolve(at, name)
+	for _, link := range r.links {
+		w.links[link] = true
+		w.look(filepath.Dir(link))
+	}
+	if errors.Is(err, errNotThere) && len(r.links) > 0 {
+		w.links[r.real] = true
+		w.look(filepath.Dir(r.real))
+	}
+	return r, err
+}
+
+// visit lists a directory. Its error is that of the directory itself.
+func (w *walker) visit(dir, rel string) error {
+	if _, twice := w.dirs[dir]; twice {
+		return nil
+	}
+	w.look(dir)
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	w.dirs[dir] = rel
+	for _, item := range list {
+		if strings.HasPrefix(item.Name(), ".") {
+			continue
+		}
+		itemRel := path.Join(rel, item.Name())
+		switch {
+		case item.Type()&fs.ModeSymlink != 0:
+			w.link(dir, item.Name(), itemRel)
+		case item.IsDir():
+			w.descend(filepath.Join(dir, item.Name()), itemRel)
+		case manifest.IsManifest(item.Name()):
+			w.file(filepath.Join(dir, item.Name()), itemRel, false)
+		}
+	}
+	return nil
+}
+
+func (w *walker) descend(dir, rel string) {
+	// A directory that went between two looks is gone with all that was in it.
+	if err := w.visit(dir, rel); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		w.faults[rel] = err
+	}
+}
+
+// link takes what is behind a symlink under the symlink's name. A link to a file that is not there is no file: that is how a file
+// goes from a volume of kubelet's. A link that leads nowhere otherwise says nothing about what was behind it.
+func (w *walker) link(dir, name, rel string) {
+	at, err := w.follow(dir, name)
+	if errors.Is(err, errNotThere) {
+		err = fmt.Errorf("%s is not there", at.real)
+		if manifest.IsManifest(name) {
+			w.lost[rel] = nowhere(err)
+			return
+		}
+	}
+	var info fs.FileInfo
+	if err == nil {
+		info, err = os.Stat(at.real)
+	}
+	switch {
+	case err != nil:
+		w.faults[rel] = nowhere(err)
+	case info.IsDir():
+		w.descend(at.real, rel)
+	case manifest.IsManifest(name):
+		w.targets[at.real] = append(w.targets[at.real], rel)
+		w.look(filepath.Dir(at.real))
+		w.file(at.real, rel, true)
+	}
+}
+
+func nowhere(err error) error {
+	return fmt.Errorf("the symlink leads nowhere, mend or remove it: %w", err)
+}
+
+func (w *walker) file(real, rel string, link bool) {
+	e := entry{real: real, link: link}
+	info, err := os.Stat(real)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return
+	case err != nil:
+		e.err = err
+	case !info.Mode().IsRegular():
+		e.err = errNotRegular
+	default:
+		e.ident = identOf(info)
+	}
+	w.entries[rel] = e
+}
+
+// blind says that nobody could look at the place of a file.
+func (t *tree) blind(rel string) bool {
+	for ; rel != "."; rel = path.Dir(rel) {
+		if t.faults[rel] != nil {
+			return true
+		}
+	}
+	return false
+}
