@@ -34,7 +34,7 @@ unit_of() {
 
 unit() {
 	local module code=0
-	product || return 1
+	product || code=1
 	for module in $(modules); do
 		say "-- $module: go test ${race[*]} ${flags[*]:-}"
 		(cd "$module" && unit_of "$module") || code=1
