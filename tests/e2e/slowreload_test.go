@@ -1,0 +1,131 @@
+package e2e
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berth-proxy/berth/tests/cluster"
+	"github.com/berth-proxy/berth/tests/cluster/manifest"
+	"github.com/berth-proxy/berth/tests/e2e/rig"
+	"github.com/berth-proxy/berth/tests/harness"
+	"github.com/berth-proxy/berth/tests/harness/haproxy"
+	"github.com/berth-proxy/berth/tests/loadgen"
+)
+
+// manyServices writes n services with a route each, hundreds to a file, as documents.
+func manyServices(t *testing.T, dir manifest.Dir, n int) {
+	t.Helper()
+	const perFile = 500
+	var text bytes.Buffer
+	for i := range n {
+		service := manifest.Service{
+			Metadata: manifest.Meta{Namespace: rig.Namespace, Name: fmt.Sprintf("many-%d", i)},
+			Spec:     manifest.ServiceSpec{Ports: []manifest.ServicePort{{Port: 80, TargetPort: 8080}}},
+		}
+		for _, o := range []manifest.Object{service, rig.Route(service.Metadata.Name).Ingress()} {
+			doc, err := manifest.Encode(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text.WriteString("---\n")
+			text.Write(doc)
+		}
+		if (i+1)%perFile == 0 || i == n-1 {
+			if err := dir.Write(fmt.Sprintf("many-%d.yaml", i/perFile), text.Bytes()); err != nil {
+				t.Fatal(err)
+			}
+			text.Reset()
+		}
+	}
+}
+
+// 4. With 5,000 backends a reload takes its time. An endpoint change that arrives during it is on the old worker before the new one serves, and on the new one as soon as that
+// is met, whose configuration was written before the change: a reload never holds back an endpoint change (P5).
+func TestEndpointChangeDuringASlowReload(t *testing.T) {
+	harness.ForEachHAProxy(t, func(t *testing.T, h harness.HAProxy) {
+		r := rig.New(t, rig.Options{Fleets: []rig.Fleet{{Name: "default", HAProxy: h}}})
+		manyServices(t, r.Dir, 5000)
+		d := r.Service("web", 1)
+		r.Service("other", 1)
+		r.WaitServed("web")
+		r.WaitCurrent()
+		n, backend := r.Nodes[0], backendOf(t, r, "default", "web")
+		c := r.Load(200, []loadgen.Load{{Profile: loadgen.NewConnections, Clients: 2}, {Profile: loadgen.KeepAlive, Clients: 2}}, "web")
+		l := startLoad(t, c)
+
+		old, err := n.Worker()
+		r.Must(err)
+		r.Must(r.AddRoute(rig.Route("other", "timeout-server", "41s")))
+		waitForConfig(t, n, "timeout server 41s")
+		// Now the new worker reads its configuration, which knows one pod.
+		reloading := time.Now()
+		r.Must(d.Scale(t.Context(), 2, cluster.Ending{}))
+		pod := d.Pods()[1].Config().Address
+		var seen rig.Snapshot
+		harness.WaitForNil(t, 20*time.Second, "the new pod on a worker", func() error {
+			if seen, err = n.Look(backend); err == nil && !rig.Has(seen.Servers, pod, haproxy.Ready) {
+				err = fmt.Errorf("worker %d has %v", seen.PID, seen.Servers)
+			}
+			return err
+		})
+		onOld := time.Since(reloading)
+		if seen.PID != old.PID {
+			t.Errorf("the change waited for the new worker %d", seen.PID)
+		}
+		harness.WaitForNil(t, 20*time.Second, "the new worker", func() error {
+			if seen, err = n.Look(backend); err == nil && seen.PID == old.PID {
+				err = errors.New("the old one answers")
+			}
+			return err
+		})
+		served := time.Now()
+		if err := rig.Within(time.Second, func() error {
+			if seen, err = n.Look(backend); err == nil && !rig.Has(seen.Servers, pod, haproxy.Ready) {
+				err = fmt.Errorf("worker %d has %v", seen.PID, seen.Servers)
+			}
+			return err
+		}); err != nil {
+			t.Errorf("the new worker lacks the change: %v", err)
+		}
+		t.Logf("HAProxy %s: the old worker had the change after %v, the new one served after %v and had it %v later at most", h.Version,
+			onOld.Round(time.Millisecond), served.Sub(reloading).Round(time.Millisecond), time.Since(served).Round(time.Millisecond))
+		r.WaitCurrent()
+		unharmed(t, l.end(), c)
+	})
+}
+
+// backendOf is the name of a service's backend.
+func backendOf(t *testing.T, r *rig.Rig, fleet, service string) string {
+	t.Helper()
+	wanted, err := r.Wanted(fleet)
+	r.Must(err)
+	b := wanted.Backend(rig.Namespace + "/" + service + ":80")
+	if b == nil {
+		t.Fatalf("there is no backend for %s", service)
+	}
+	return b.Name
+}
+
+// waitForConfig waits until the configuration in force has a text. The file is read when it was replaced only, for it is large.
+func waitForConfig(t *testing.T, n *rig.Node, text string) {
+	t.Helper()
+	var last os.FileInfo
+	harness.WaitForNil(t, 20*time.Second, fmt.Sprintf("the configuration of node %s to have %q", n.Node, text), func() error {
+		now, err := os.Stat(filepath.Join(n.StateDir, "haproxy.cfg"))
+		if err != nil || last != nil && os.SameFile(last, now) && last.ModTime().Equal(now.ModTime()) {
+			return errors.Join(err, errors.New("it is as it was"))
+		}
+		last = now
+		config, err := n.Config()
+		if err == nil && !strings.Contains(config, text) {
+			err = errors.New("it has not")
+		}
+		return err
+	})
+}
