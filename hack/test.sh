@@ -74,15 +74,19 @@ list_targets() {
 		sed -nE 's|^([^/]+)/(.*)/[^/]*:[0-9]+:func (Fuzz[A-Za-z0-9_]*)\($|\1 ./\2 \3|p' | sort -u
 }
 
-# fuzz_one fuzzes one target with one worker; two targets run side by side. Go's fuzzer now and then reports its own deadline as a failure of the
+# fuzz_one fuzzes one target with one worker; two targets run side by side. Ten seconds are for new inputs: neither for running all that earlier runs on
+# this machine have found (they would be begun with, so the committed corpus alone is given, unless FUZZ_CACHE=1) nor for making
+# inputs shorter. Go's fuzzer now and then reports its own deadline as a failure of the
 # target (golang/go#75804): without a failing input that is no finding, and the target gets a second try.
 fuzz_one() {
-	local module=$1 package=$2 name=$3 log try
+	local module=$1 package=$2 name=$3 log try cache arguments=()
 	log=$(mktemp)
+	cache=$(mktemp -d)
+	[ -n "${FUZZ_CACHE:-}" ] || arguments=(-args "-test.fuzzcachedir=$cache")
 	for try in first second; do
-		if (cd "$module" && timeout 1200 go test -run '^$' -fuzz "^$name\$" -fuzztime "$fuzz_time" -parallel 1 "$package") >"$log" 2>&1; then
+		if (cd "$module" && timeout 1200 go test -run '^$' -fuzz "^$name\$" -fuzztime "$fuzz_time" -fuzzminimizetime 10x -parallel 1 "$package" "${arguments[@]}") >"$log" 2>&1; then
 			sed -n '$p' "$log" | sed "s/\$/   $name, $(grep -oE 'execs: [0-9]+' "$log" | tail -n 1)/"
-			rm -f "$log"
+			rm -rf "$log" "$cache"
 			return 0
 		fi
 		if [ "$try" = second ] || grep -q 'Failing input written' "$log" || ! grep -q 'context deadline exceeded' "$log"; then break; fi
@@ -90,7 +94,7 @@ fuzz_one() {
 	done
 	printf '%s in %s/%s:\n' "$name" "$module" "${package#./}"
 	cat "$log"
-	rm -f "$log"
+	rm -rf "$log" "$cache"
 	return 1
 }
 
