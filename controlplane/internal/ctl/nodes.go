@@ -1,0 +1,162 @@
+package ctl
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	adminv1 "github.com/berth-proxy/berth/proto/berth/admin/v1"
+)
+
+func (r *run) nodesCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "nodes",
+		Short: "List the nodes: state, versions, reloads, and what stands in their way",
+		Args:  none,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			format, err := r.format(asTable, asJSON)
+			if err != nil {
+				return err
+			}
+			return r.ask(cmd.Context(), func(p *plane) error {
+				nodes, err := p.nodes(r.fleet)
+				if err != nil {
+					return err
+				}
+				if format == asJSON {
+					return r.printMessage(&adminv1.ListNodesResponse{Nodes: nodes})
+				}
+				return r.print(nodePage(nodes).Bytes())
+			})
+		},
+	}
+}
+
+func (p *plane) nodes(fleet string) ([]*adminv1.Node, error) {
+	var list []*adminv1.Node
+	err := pages(func(token string) (string, error) {
+		answer, err := p.ListNodes(p.ctx, &adminv1.ListNodesRequest{Fleet: fleet, PageSize: pageSize, PageToken: token})
+		if err != nil {
+			return "", p.failure("list the nodes", err)
+		}
+		list = append(list, answer.GetNodes()...)
+		return answer.GetNextPageToken(), nil
+	})
+	return list, err
+}
+
+func nodePage(nodes []*adminv1.Node) *page {
+	var p page
+	rows := make([][]string, len(nodes))
+	for i, n := range nodes {
+		latency := ""
+		if n.GetLastLatency() != nil {
+			latency = n.GetLastLatency().AsDuration().Round(10 * time.Microsecond).String()
+		}
+		rows[i] = []string{
+			n.GetName(), n.GetFleet(), nodeState(n), n.GetHaproxyVersion(), digest(n.GetRevision()), version(n.GetGeneration()), fmt.Sprint(n.GetLag()),
+			fmt.Sprint(n.GetReloads()), fmt.Sprint(n.GetOldWorkers()), latency, trouble(n.GetCode(), n.GetMessage()),
+		}
+	}
+	p.table([]string{
+		"NODE", "FLEET", "STATE", "HAPROXY", "REVISION", "GENERATION", "BEHIND", "RELOADS", "OLD WORKERS", "LATENCY", "TROUBLE",
+	}, rows)
+	var excepted [][]string
+	for _, n := range nodes {
+		for _, e := range n.GetExcepted() {
+			excepted = append(excepted, []string{n.GetName(), n.GetFleet(), e.GetBackend(), fmt.Sprint(e.GetSlot()), trouble(e.GetCode(), e.GetMessage())})
+		}
+	}
+	if len(excepted) > 0 {
+		p.gap()
+		p.table([]string{"NODE", "FLEET", "BACKEND", "SLOT", "WHY IT IS LEFT FREE"}, excepted)
+	}
+	return &p
+}
+
+func nodeState(n *adminv1.Node) string {
+	state := word(n.GetState(), "NODE_STATE_")
+	if n.GetDirty() {
+		state += ", dirty"
+	}
+	return state
+}
+
+func trouble(code, message string) string {
+	return strings.Trim(code+": "+message, ": ")
+}
+
+func (r *run) diffCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "diff NODE",
+		Short: "Compare what the plane wants with what a node's running worker answers now",
+		Long: "diff asks a node's running worker what it has and compares it with what the control plane wants. The exit code is 3 when they differ, which may\n" +
+			"be a change on its way. --fleet is needed when several fleets have a node of that name.",
+		Args: one("a node"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			format, err := r.format(asTable, asJSON)
+			if err != nil {
+				return err
+			}
+			return r.ask(cmd.Context(), func(p *plane) error { return r.diff(p, args[0], format) })
+		},
+	}
+}
+
+func (r *run) diff(p *plane, node, format string) error {
+	d, err := p.DiffNode(p.ctx, &adminv1.DiffNodeRequest{Fleet: r.fleet, Node: node})
+	if err != nil {
+		failure := p.failure("compare node "+node, err)
+		if status.Code(err) == codes.NotFound {
+			return fmt.Errorf("%w; berthctl nodes lists them", failure)
+		}
+		return failure
+	}
+	if format == asJSON {
+		err = r.printMessage(d)
+	} else {
+		err = r.print(diffPage(node, d).Bytes())
+	}
+	if err != nil {
+		return err
+	}
+	if !d.GetEqual() {
+		return errDifferent
+	}
+	return nil
+}
+
+func diffPage(node string, d *adminv1.DiffNodeResponse) *page {
+	var p page
+	p.table([]string{"", "REVISION", "GENERATION"}, [][]string{
+		{"wanted", digest(d.GetWantedRevision()), digest(d.GetWantedGeneration())},
+		{"on " + node, digest(d.GetAppliedRevision()), digest(d.GetAppliedGeneration())},
+	})
+	p.gap()
+	if d.GetEqual() {
+		p.line("The worker has what is wanted: %d servers were compared.", d.GetServersCompared())
+		return &p
+	}
+	rows := make([][]string, len(d.GetDifferences()))
+	for i, x := range d.GetDifferences() {
+		slot := "all"
+		if x.GetSlot() != 0 {
+			slot = fmt.Sprint(x.GetSlot())
+		}
+		rows[i] = []string{x.GetBackend(), slot, x.GetWanted(), x.GetWorker()}
+	}
+	if len(rows) > 0 {
+		p.table([]string{"BACKEND", "SLOT", "WANTED", "WORKER"}, rows)
+		p.gap()
+	}
+	more := ""
+	if total := int(d.GetDifferencesTotal()); total > len(rows) {
+		more = fmt.Sprintf(", of which %d are shown", len(rows))
+	}
+	p.line("The worker differs in %d places%s; %d servers were compared.", d.GetDifferencesTotal(), more, d.GetServersCompared())
+	return &p
+}
