@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -141,4 +142,22 @@ func inNetns(t *testing.T) bool {
 		t.Setenv("BERTH_BIN", filepath.Dir(harness.Binary(t, "berthctl")))
 	}
 	return harness.InNetns(t)
+}
+
+// waitNil is harness.WaitForNil with the patience for anything that must come true.
+func waitNil(t *testing.T, what string, check func() error) {
+	t.Helper()
+	harness.WaitForNil(t, 20*time.Second, what, check)
+}
+
+// waitAnswer waits until a node answers requests for a host in a way.
+func waitAnswer(t *testing.T, n *rig.Node, host string, want rig.Answer) {
+	t.Helper()
+	waitNil(t, fmt.Sprintf("%s to answer for %s with %+v", n.Label(), host, want), func() error {
+		got, err := n.Get(host, "/")
+		if err == nil && (got.Status != want.Status || got.Service != want.Service) {
+			err = fmt.Errorf("it answers %+v", got)
+		}
+		return err
+	})
 }

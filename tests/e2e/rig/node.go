@@ -2,9 +2,12 @@ package rig
 
 import (
 	"bufio"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/netip"
 	"os"
@@ -241,4 +244,36 @@ func Within(d time.Duration, holds func() error) error {
 			return err
 		}
 	}
+}
+
+// GetTLS sends one GET over HTTPS, and returns the common name of the certificate that it was shown as well.
+func (n *Node) GetTLS(host, path string) (Answer, string, error) {
+	shown, err := n.certificate(host)
+	if err != nil {
+		return Answer{}, "", err
+	}
+	client := &http.Client{Transport: &http.Transport{
+		// The certificates of tests are self-signed; which one it is, is what a test looks at.
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true, ServerName: host}, //nolint:gosec // See above.
+	}}
+	answer, err := get(client, "https://"+n.HTTPS()+path, host)
+	return answer, shown.Subject.CommonName, err
+}
+
+// Serial is the serial number of the certificate that is shown for a host.
+func (n *Node) Serial(host string) (string, error) {
+	shown, err := n.certificate(host)
+	if err != nil {
+		return "", err
+	}
+	return shown.SerialNumber.String(), nil
+}
+
+func (n *Node) certificate(host string) (*x509.Certificate, error) {
+	conn, err := tls.DialWithDialer(&net.Dialer{Timeout: askTime}, "tcp", n.HTTPS(), &tls.Config{InsecureSkipVerify: true, ServerName: host}) //nolint:gosec // As above.
+	if err != nil {
+		return nil, fmt.Errorf("look at the certificate of node %s for %s: %w", n.Node, host, err)
+	}
+	defer func() { _ = conn.Close() }()
+	return conn.ConnectionState().PeerCertificates[0], nil
 }

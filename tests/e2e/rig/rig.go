@@ -22,7 +22,7 @@ const patience = 30 * time.Second
 
 // A Fleet is nodes that serve the same.
 type Fleet struct {
-	// Name is the Fleet object's; with the only fleet named "default" no object is written.
+	// Name is the Fleet object's; for "default" no object is written. The same name twice is one fleet with nodes of both kinds.
 	Name    string
 	HAProxy harness.HAProxy
 	Nodes   int      // 1 when zero
@@ -77,9 +77,11 @@ func New(t harness.T, o Options) *Rig {
 	}
 	r.Plane = harness.StartPlane(t, []string{"objects=dir:" + o.Cluster.Dir}, o.Flags...)
 	r.admin = adminClient(t, r.Plane.AdminAddress)
+	made := map[string]int{}
 	for _, f := range o.Fleets {
-		for i := range max(1, f.Nodes) {
-			name := fmt.Sprintf("%s-%d", f.Name, i+1)
+		for range max(1, f.Nodes) {
+			made[f.Name]++
+			name := fmt.Sprintf("%s-%d", f.Name, made[f.Name])
 			agent := harness.StartAgent(t, harness.AgentOptions{
 				Planes: []string{r.Plane.NodeAddress}, Fleet: f.Name, Node: name, HAProxy: f.HAProxy.Path, Flags: f.Flags,
 			})
