@@ -174,7 +174,7 @@ func describeServer(s *fleetv1.InspectedServer) string {
 	if err != nil || s.GetPort() > 65535 {
 		return fmt.Sprintf("address %q port %d", s.GetAddress(), s.GetPort())
 	}
-	server := netip.AddrPortFrom(address, uint16(s.GetPort()))
+	server := netip.AddrPortFrom(address, uint16(s.GetPort())) //nolint:gosec // Looked at above.
 	switch {
 	case s.GetMaintenance() && server == snapshot.Placeholder:
 		return "free"

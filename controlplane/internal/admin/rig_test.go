@@ -84,7 +84,7 @@ func start(t *testing.T, sources ...string) *rig {
 	}
 	r.client = adminv1.NewAdminServiceClient(conn)
 	t.Cleanup(func() {
-		conn.Close()
+		_ = conn.Close()
 		cancel()
 		r.server.Close()
 		server.GracefulStop()

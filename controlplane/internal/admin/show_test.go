@@ -2,6 +2,7 @@ package admin
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -19,7 +20,7 @@ func rendered(t *testing.T, r *rig, format adminv1.RenderFormat) string {
 	var b strings.Builder
 	for {
 		m, err := stream.Recv()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return b.String()
 		}
 		if err != nil {

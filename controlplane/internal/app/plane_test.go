@@ -131,7 +131,7 @@ func dial(t *testing.T, address string, c credentials.TransportCredentials) *grp
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { conn.Close() })
+	t.Cleanup(func() { _ = conn.Close() })
 	return conn
 }
 

@@ -29,8 +29,8 @@ type made struct {
 	err    error
 }
 
-// get returns the update for r, which make makes the first time. Only those who ask for the same wait for it.
-func (u *updates) get(r request, make func() (*wire.Shared, error)) (*wire.Shared, error) {
+// get returns the update for r, which encode makes the first time. Only those who ask for the same wait for it.
+func (u *updates) get(r request, encode func() (*wire.Shared, error)) (*wire.Shared, error) {
 	u.mu.Lock()
 	m := u.made[r]
 	if m == nil {
@@ -38,7 +38,7 @@ func (u *updates) get(r request, make func() (*wire.Shared, error)) (*wire.Share
 		u.made[r] = m
 	}
 	u.mu.Unlock()
-	m.once.Do(func() { m.shared, m.err = make() })
+	m.once.Do(func() { m.shared, m.err = encode() })
 	return m.shared, m.err
 }
 
@@ -64,20 +64,15 @@ func (l *Log) Since(held wire.Marks, wantRevision bool) (head *Head, update *wir
 type bases struct{ revision, generation *step }
 
 func (l *Log) find(r *request, held wire.Marks) (b bases, known bool) {
-	known = true
 	if r.wantRevision {
 		r.revision = held.Revision.Digest
-		if b.revision, known = l.revisions[r.revision]; !known {
-			return b, false
-		}
+		b.revision = l.revisions[r.revision]
 	}
 	if r.wantGeneration {
 		r.generation = held.Generation.Digest
-		if b.generation, known = l.generations[r.generation]; !known {
-			return b, false
-		}
+		b.generation = l.generations[r.generation]
 	}
-	return b, true
+	return b, (b.revision != nil || !r.wantRevision) && (b.generation != nil || !r.wantGeneration)
 }
 
 // since merges the changes after the bases.

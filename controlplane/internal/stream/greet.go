@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"errors"
 	"io"
 	"time"
 
@@ -33,7 +34,7 @@ func (x *session) greet() error {
 	case <-timer.C:
 		return status.Errorf(codes.DeadlineExceeded, "no Hello within %s", x.server.timing.Hello)
 	case err := <-x.failed:
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return status.Error(codes.InvalidArgument, "the stream ended before a Hello")
 		}
 		return err

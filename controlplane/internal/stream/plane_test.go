@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -68,7 +69,7 @@ func startPlane(t *testing.T, timing Timing, change ...func(*Config)) *plane {
 	p.target = listener.Addr().String()
 	p.clients = p.dial()
 	t.Cleanup(func() {
-		p.clients.Close()
+		_ = p.clients.Close()
 		p.server.Close()
 		server.Stop()
 		served.Wait()
@@ -215,7 +216,7 @@ func (p *plane) connect(s state, change ...func(*fleetv1.Hello)) *client {
 
 func (c *client) send(m *fleetv1.SyncRequest) {
 	c.t.Helper()
-	if err := c.stream.Send(m); err != nil && err != io.EOF {
+	if err := c.stream.Send(m); err != nil && !errors.Is(err, io.EOF) {
 		c.t.Fatal(err)
 	}
 }
@@ -343,7 +344,7 @@ func (c *client) ended() (codes.Code, string) {
 		select {
 		case <-c.incoming:
 		case err := <-c.failed:
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				return codes.OK, ""
 			}
 			return status.Code(err), err.Error()

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"errors"
 	"io"
 	"time"
 
@@ -175,7 +176,7 @@ func (x *session) superseded() <-chan struct{} {
 
 // ended is the status of a stream that the node has ended.
 func ended(err error) error {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return nil
 	}
 	return err

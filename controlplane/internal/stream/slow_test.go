@@ -26,7 +26,7 @@ func (p *plane) fillLarge() {
 // stalled connects the node that does not read: neither the test nor gRPC's window takes more than a little of what is sent.
 func (p *plane) stalled(name string) *client {
 	conn := p.dial(grpc.WithStaticStreamWindowSize(64<<10), grpc.WithStaticConnWindowSize(64<<10))
-	p.t.Cleanup(func() { conn.Close() })
+	p.t.Cleanup(func() { _ = conn.Close() })
 	c := p.open(conn)
 	c.send(&fleetv1.SyncRequest{Message: &fleetv1.SyncRequest_Hello{Hello: &fleetv1.Hello{Fleet: "edge", Node: name}}})
 	c.welcome()
