@@ -132,9 +132,9 @@ func (r *run) diff(p *plane, node, format string) error {
 
 func diffPage(node string, d *adminv1.DiffNodeResponse) *page {
 	var p page
-	p.table([]string{"", "REVISION", "GENERATION"}, [][]string{
-		{"wanted", digest(d.GetWantedRevision()), digest(d.GetWantedGeneration())},
-		{"on " + node, digest(d.GetAppliedRevision()), digest(d.GetAppliedGeneration())},
+	p.table([]string{"WHO", "REVISION", "GENERATION"}, [][]string{
+		{"the plane wants", digest(d.GetWantedRevision()), digest(d.GetWantedGeneration())},
+		{node + " has", digest(d.GetAppliedRevision()), digest(d.GetAppliedGeneration())},
 	})
 	p.gap()
 	if d.GetEqual() {

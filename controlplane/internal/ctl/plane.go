@@ -86,8 +86,8 @@ func (p *plane) failure(doing string, err error) error {
 	switch {
 	case !isStatus:
 		return fmt.Errorf("%s: %w", doing, err)
-	case errors.Is(p.ctx.Err(), context.DeadlineExceeded):
-		return fmt.Errorf("%s: the control plane at %s did not answer within %s", doing, p.address, patience)
+	case p.late(s.Code()):
+		return fmt.Errorf("%s: the control plane at %s did not answer in time; try again, and look at its log", doing, p.address)
 	case p.ctx.Err() != nil:
 		return fmt.Errorf("%s: interrupted", doing)
 	case s.Code() == codes.Unavailable && p.conn.GetState() != connectivity.Ready:
@@ -99,6 +99,13 @@ func (p *plane) failure(doing string, err error) error {
 	default:
 		return fmt.Errorf("%s: %s", doing, s.Message())
 	}
+}
+
+// late says whether a call ended for want of time. The plane knows the deadline, and may be a moment faster in ending it.
+func (p *plane) late(code codes.Code) bool {
+	deadline, ends := p.ctx.Deadline()
+	ended := code == codes.DeadlineExceeded || code == codes.Canceled
+	return errors.Is(p.ctx.Err(), context.DeadlineExceeded) || ends && ended && p.ctx.Err() == nil && time.Until(deadline) < time.Second
 }
 
 func (p *plane) unreachable(doing string, s *status.Status) error {

@@ -126,10 +126,19 @@ func slots(t *snapshot.Table) []Slot {
 	return list
 }
 
+// routes leaves out what a host's prefix "/" never lets through to its default. The default of the host "" is also that of all other hosts.
 func routes(infos []compile.RouteInfo) []Route {
-	list := make([]Route, len(infos))
-	for i, r := range infos {
-		list[i] = Route{Host: r.Host, Path: r.Path, Match: r.Match.String(), Backend: r.Backend}
+	root := map[string]bool{}
+	for _, r := range infos {
+		if r.Match == desired.Prefix && r.Path == "/" && r.Host != "" {
+			root[r.Host] = true
+		}
+	}
+	list := []Route{}
+	for _, r := range infos {
+		if r.Match != desired.Default || !root[r.Host] {
+			list = append(list, Route{Host: r.Host, Path: r.Path, Match: r.Match.String(), Backend: r.Backend})
+		}
 	}
 	slices.SortFunc(list, func(a, b Route) int {
 		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Match, b.Match))

@@ -78,6 +78,9 @@ func example() State {
 			{Host: "shop.example.com", Path: "/api", Match: desired.Exact, Backend: "shop_api_http", Service: "shop/api:http"},
 			{Host: "", Path: "/", Match: desired.Default, Backend: "shop_web_80", Service: "shop/web:80"},
 			{Host: "pay.example.com", Path: "/", Match: desired.Prefix, Backend: explain.Unavailable},
+			{Host: "pay.example.com", Path: "/", Match: desired.Default, Backend: explain.Unavailable}, // never reached, and not shown
+			{Host: "api.example.com", Path: "/", Match: desired.Default, Backend: "shop_api_http", Service: "shop/api:http"},
+			{Host: "", Path: "/", Match: desired.Prefix, Backend: "shop_web_80", Service: "shop/web:80"},
 		},
 		Problems: []compile.Problem{
 			{Object: "Ingress shop/pay", State: desired.Rejected, Reason: `Secret shop/pay holds no certificate; "tls.crt" <is> empty & closed`},

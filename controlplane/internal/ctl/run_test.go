@@ -1,0 +1,232 @@
+package ctl
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/berth-proxy/berth/api/transport"
+	adminv1 "github.com/berth-proxy/berth/proto/berth/admin/v1"
+)
+
+func noEnvironment(string) (string, bool) { return "", false }
+
+// Ctrl-C is how a watch ends, and everything before it was printed: here one JSON object a line.
+func TestWatchEndsWithItsContext(t *testing.T) {
+	plane := &scripted{watched: make(chan struct{})}
+	ctx, interrupt := context.WithCancel(context.Background())
+	defer interrupt()
+	var out, errs bytes.Buffer
+	ended := make(chan int, 1)
+	args := []string{"watch", "-o", "json", "--admin-address", plane.serve(t, plain())}
+	lines := make(chan string)
+	go func() {
+		ended <- Run(ctx, Invocation{Args: args, Out: writerFunc(func(b []byte) (int, error) {
+			lines <- string(b)
+			return out.Write(b)
+		}), Err: &errs, LookupEnv: noEnvironment})
+	}()
+	for range 9 { // all events of the scripted plane
+		line := <-lines
+		var event map[string]any
+		if err := json.Unmarshal([]byte(line), &event); err != nil || strings.Count(line, "\n") != 1 || event["time"] == "" {
+			t.Errorf("%q is no event in one line: %v", line, err)
+		}
+	}
+	<-plane.watched
+	interrupt()
+	if code := <-ended; code != done || errs.Len() > 0 {
+		t.Errorf("exit code %d, want 0; standard error: %s", code, &errs)
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
+
+// What could not be written was not done.
+func TestFullDisk(t *testing.T) {
+	address := (&scripted{healthy: true}).serve(t, plain())
+	objects := t.TempDir()
+	for _, args := range [][]string{
+		{"status"}, {"nodes", "-o", "json"}, {"render"}, {"watch"}, {"diff", "node-2"}, {"render", "-f", objects}, {"explain", "http://x/", "-f", objects},
+	} {
+		var errs bytes.Buffer
+		code := Run(context.Background(), Invocation{
+			Args: append(args, "--admin-address", address), Err: &errs, LookupEnv: noEnvironment,
+			Out: writerFunc(func([]byte) (int, error) { return 0, errors.New("no space left on device") }),
+		})
+		if err := complains(errs.String(), code); err != nil || code != failed || !strings.Contains(errs.String(), "no space left on device") {
+			t.Errorf("%v: exit code %d, want 1: %s%v", args, code, &errs, err)
+		}
+	}
+}
+
+// silent takes calls and never answers.
+type silent struct {
+	adminv1.UnimplementedAdminServiceServer
+}
+
+func (silent) ListFleets(ctx context.Context, _ *adminv1.ListFleetsRequest) (*adminv1.ListFleetsResponse, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// A plane that does not answer, and a user who does not wait for it, end a command.
+func TestPlaneThatDoesNotAnswer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer()
+	adminv1.RegisterAdminServiceServer(server, silent{})
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	defer func() {
+		server.Stop()
+		<-served
+	}()
+	late, cancelLate := context.WithTimeout(context.Background(), 200*time.Millisecond)
+	defer cancelLate()
+	gone, interrupt := context.WithCancel(context.Background())
+	interrupt()
+	for want, ctx := range map[string]context.Context{"did not answer in time": late, "list the fleets: interrupted": gone} {
+		var out, errs bytes.Buffer
+		code := Run(ctx, Invocation{Args: []string{"backends", "--admin-address", l.Addr().String()}, Out: &out, Err: &errs, LookupEnv: noEnvironment})
+		if err := complains(errs.String(), code); err != nil || code != failed || !strings.Contains(errs.String(), want) {
+			t.Errorf("exit code %d, %v; %q, want %q", code, err, &errs, want)
+		}
+	}
+}
+
+// Another server than a plane's is told from one.
+func TestAnotherServer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer()
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	defer func() {
+		server.Stop()
+		<-served
+	}()
+	_, complaint, code := berthctl(t, "nodes", "--admin-address", l.Addr().String())
+	if code != failed || !strings.Contains(complaint, "is it the admin address of a control plane of this version?") {
+		t.Errorf("exit code %d: %s", code, complaint)
+	}
+}
+
+// With certificates both sides show one; without, or with the wrong ones, the message says what to give.
+func TestCertificates(t *testing.T) {
+	folder := t.TempDir()
+	ca := newAuthority(t, folder, "ca")
+	ca.issue(t, folder, "plane")
+	ca.issue(t, folder, "ctl")
+	newAuthority(t, folder, "other")
+	file := func(name string) string { return filepath.Join(folder, name+".pem") }
+	secure, err := transport.Files{Cert: file("plane"), Key: file("plane-key"), CA: file("ca")}.Server("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := (&scripted{healthy: true}).serve(t, secure)
+	open := (&scripted{healthy: true}).serve(t, plain())
+	ours := []string{"--tls-cert", file("ctl"), "--tls-key", file("ctl-key")}
+	for name, c := range map[string]struct {
+		args []string
+		code int
+		want string
+	}{
+		"both":             {append([]string{"--admin-address", address, "--tls-ca", file("ca")}, ours...), done, ""},
+		"none":             {[]string{"--admin-address", address}, failed, "does it want certificates? Give --tls-cert, --tls-key and --tls-ca"},
+		"another CA":       {append([]string{"--admin-address", address, "--tls-ca", file("other")}, ours...), failed, "do the certificates fit"},
+		"to an open plane": {append([]string{"--admin-address", open, "--tls-ca", file("ca")}, ours...), failed, "do the certificates fit"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, complaint, code := berthctl(t, append(c.args, "nodes")...)
+			if err := complains(complaint, code); err != nil || code != c.code || !strings.Contains(complaint, c.want) {
+				t.Errorf("exit code %d, want %d; %v\n%s%s", code, c.code, err, out, complaint)
+			}
+		})
+	}
+}
+
+type authority struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+func newAuthority(t *testing.T, folder, name string) authority {
+	t.Helper()
+	key := newKey(t)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	der := sign(t, template, template, key, key)
+	write(t, folder, name, "CERTIFICATE", der)
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return authority{cert, key}
+}
+
+func (a authority) issue(t *testing.T, folder, name string) {
+	t.Helper()
+	key := newKey(t)
+	der := sign(t, &x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, KeyUsage: x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}, a.cert, key, a.key)
+	write(t, folder, name, "CERTIFICATE", der)
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, folder, name+"-key", "PRIVATE KEY", private)
+}
+
+func newKey(t *testing.T) *ecdsa.PrivateKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func sign(t *testing.T, template, parent *x509.Certificate, key, by *ecdsa.PrivateKey) []byte {
+	t.Helper()
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, by)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return der
+}
+
+func write(t *testing.T, folder, name, kind string, der []byte) {
+	t.Helper()
+	text := pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+	if err := os.WriteFile(filepath.Join(folder, name+".pem"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
