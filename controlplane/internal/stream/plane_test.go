@@ -33,7 +33,7 @@ const patience = 10 * time.Second
 
 // plane is a real server behind a loopback port, with one fleet, edge.
 type plane struct {
-	t       *testing.T
+	t       testing.TB
 	fleets  *changelog.Directory
 	log     *changelog.Log
 	nodes   *node.Registry
@@ -45,7 +45,7 @@ type plane struct {
 // quick are timings with which a test sees heartbeats at once, and nothing ends by itself.
 var quick = Timing{Heartbeat: 20 * time.Millisecond, RetryMin: 10 * time.Millisecond, RetryMax: 20 * time.Millisecond}
 
-func startPlane(t *testing.T, timing Timing, change ...func(*Config)) *plane {
+func startPlane(t testing.TB, timing Timing, change ...func(*Config)) *plane {
 	t.Helper()
 	p := &plane{t: t, fleets: changelog.NewDirectory(), nodes: node.New(time.Now)}
 	p.log = p.newFleet("")
@@ -139,7 +139,7 @@ func (p *plane) view(what string, wanted func(node.View) bool) node.View {
 
 // client is a node that a test plays: it holds real state, and says what the test wants.
 type client struct {
-	t        *testing.T
+	t        testing.TB
 	stream   grpc.BidiStreamingClient[fleetv1.SyncRequest, fleetv1.SyncResponse]
 	cancel   context.CancelFunc
 	incoming chan *fleetv1.SyncResponse

@@ -61,13 +61,15 @@ func New(c Config) *Server {
 	}
 }
 
-// Options are the options of the gRPC server that a Server is registered with: its codec, the limits of the protocol, and keepalive for the
-// connections, below which TCP alone would notice a vanished node after minutes.
+// Options are the options of the gRPC server that a Server is registered with: its codec, the limits of the protocol, windows that bound what a
+// node that floods can make the plane hold, and keepalive, without which TCP alone would notice a vanished node after minutes.
 func Options() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.ForceServerCodecV2(wire.Codec()),
 		grpc.MaxRecvMsgSize(wire.MaxMessage),
 		grpc.MaxSendMsgSize(wire.MaxMessage),
+		grpc.StaticStreamWindowSize(128<<10),
+		grpc.StaticConnWindowSize(512<<10),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 20 * time.Second, Timeout: 10 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
 	}
