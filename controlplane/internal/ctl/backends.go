@@ -87,11 +87,10 @@ func (r *run) slots(p *plane, backend, format string) error {
 	}
 	b, err := p.GetBackend(p.ctx, &adminv1.GetBackendRequest{Fleet: fleet, Backend: backend})
 	if err != nil {
-		failure := p.failure("show backend "+backend, err)
-		if status.Code(err) == codes.NotFound {
-			return fmt.Errorf("%w; berthctl backends lists them", failure)
+		if status.Code(err) == codes.NotFound { // the fleet is there
+			return fmt.Errorf("fleet %s has no backend %q, neither by name nor as namespace/service:port; berthctl backends lists them", fleet, backend)
 		}
-		return failure
+		return p.failure("show backend "+backend, err)
 	}
 	if format == asJSON {
 		return r.printMessage(b)

@@ -2,6 +2,7 @@ package ctl
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -110,11 +111,10 @@ func (r *run) diffCommand() *cobra.Command {
 func (r *run) diff(p *plane, node, format string) error {
 	d, err := p.DiffNode(p.ctx, &adminv1.DiffNodeRequest{Fleet: r.fleet, Node: node})
 	if err != nil {
-		failure := p.failure("compare node "+node, err)
-		if status.Code(err) == codes.NotFound {
-			return fmt.Errorf("%w; berthctl nodes lists them", failure)
+		if status.Code(err) == codes.NotFound && !p.connected(r.fleet, node) {
+			return fmt.Errorf("no node %q has connected; berthctl nodes lists those that have", node)
 		}
-		return failure
+		return p.failure("compare node "+node, err)
 	}
 	if format == asJSON {
 		err = r.printMessage(d)
@@ -128,6 +128,12 @@ func (r *run) diff(p *plane, node, format string) error {
 		return errDifferent
 	}
 	return nil
+}
+
+// connected says whether the plane has heard of the node.
+func (p *plane) connected(fleet, node string) bool {
+	nodes, err := p.nodes(fleet)
+	return err == nil && slices.ContainsFunc(nodes, func(n *adminv1.Node) bool { return n.GetName() == node })
 }
 
 func diffPage(node string, d *adminv1.DiffNodeResponse) *page {

@@ -32,7 +32,7 @@ func Run(ctx context.Context, in Invocation) int {
 	}
 	code, text := judge(err)
 	if text != "" {
-		fmt.Fprintln(in.Err, "berthctl:", text)
+		_, _ = fmt.Fprintln(in.Err, "berthctl:", text) // there is nowhere else to say it
 	}
 	return code
 }

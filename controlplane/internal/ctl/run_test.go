@@ -78,6 +78,13 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
+func stop(t *testing.T, server *grpc.Server, served <-chan error) {
+	server.Stop()
+	if err := <-served; err != nil {
+		t.Errorf("serve: %v", err)
+	}
+}
+
 // silent takes calls and never answers.
 type silent struct {
 	adminv1.UnimplementedAdminServiceServer
@@ -98,10 +105,7 @@ func TestPlaneThatDoesNotAnswer(t *testing.T) {
 	adminv1.RegisterAdminServiceServer(server, silent{})
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
-	defer func() {
-		server.Stop()
-		<-served
-	}()
+	defer stop(t, server, served)
 	late, cancelLate := context.WithTimeout(context.Background(), 200*time.Millisecond)
 	defer cancelLate()
 	gone, interrupt := context.WithCancel(context.Background())
@@ -124,10 +128,7 @@ func TestAnotherServer(t *testing.T) {
 	server := grpc.NewServer()
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
-	defer func() {
-		server.Stop()
-		<-served
-	}()
+	defer stop(t, server, served)
 	_, complaint, code := berthctl(t, "nodes", "--admin-address", l.Addr().String())
 	if code != failed || !strings.Contains(complaint, "is it the admin address of a control plane of this version?") {
 		t.Errorf("exit code %d: %s", code, complaint)

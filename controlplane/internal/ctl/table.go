@@ -36,9 +36,9 @@ func (p *page) table(header []string, rows [][]string) {
 				cells[i] = "-"
 			}
 		}
-		fmt.Fprintln(w, strings.Join(cells, "\t"))
+		_, _ = fmt.Fprintln(w, strings.Join(cells, "\t")) // a buffer takes everything
 	}
-	_ = w.Flush() // a buffer takes everything
+	_ = w.Flush()
 }
 
 // printable is s in one line, without anything that would steer a terminal (CTL-5).
