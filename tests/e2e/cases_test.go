@@ -386,8 +386,8 @@ func cutLast(s, sep string) (before, after string, found bool) {
 func (l *liveCase) commands(number int, step caseStep, now rig.Document) {
 	l.t.Helper()
 	status, errs, code := l.r.Plane.Ctl(l.t, "status")
-	if code != 0 {
-		l.t.Errorf("step %d: berthctl status: exit code %d: %s", number, code, errs)
+	if faulty := step.Expect.SourceError; faulty != (code == 1) || code > 1 || faulty && !strings.Contains(status, "objects") {
+		l.t.Errorf("step %d: berthctl status: exit code %d: %s\n%s", number, code, errs, status)
 	}
 	for _, o := range append(now.Rejected, now.Warned...) {
 		if !strings.Contains(status, o.Object) {

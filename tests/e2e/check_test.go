@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/berth-proxy/berth/tests/e2e/rig"
+	"github.com/berth-proxy/berth/tests/harness"
 	"github.com/berth-proxy/berth/tests/harness/haproxy"
 	"github.com/berth-proxy/berth/tests/loadgen"
 	"github.com/berth-proxy/berth/tests/pod"
@@ -46,11 +47,12 @@ func TestCheckedBackendAmidReloads(t *testing.T) {
 	}, "tcp", "web")
 	l := startLoad(t, c)
 	witnesses := map[*rig.Node]*witness{}
+	for _, n := range r.Nodes {
+		witnesses[n] = &witness{dead: dead}
+	}
 	watching := beside(t, func(ctx context.Context) {
 		var all sync.WaitGroup
-		for _, n := range r.Nodes {
-			w := &witness{dead: dead, found: map[string]time.Duration{}}
-			witnesses[n] = w
+		for n, w := range witnesses {
 			all.Go(func() { w.run(ctx, n) })
 		}
 		all.Wait()
@@ -60,7 +62,9 @@ func TestCheckedBackendAmidReloads(t *testing.T) {
 	changing.stop()
 	r.WaitCurrent()
 	// The last workers serve on, so they have to find out.
-	during(t, checkDown+200*time.Millisecond)
+	for _, w := range witnesses {
+		harness.WaitFor(t, 20*time.Second, "a worker that serves on", func() bool { return w.age() > checkDown+100*time.Millisecond })
+	}
 	watching.stop()
 	s := l.end()
 
@@ -80,12 +84,14 @@ func TestCheckedBackendAmidReloads(t *testing.T) {
 	}
 }
 
-// A witness follows the workers of one node and notes when each has its dead servers DOWN. Its fields are read when run has returned.
+// A witness follows the workers of one node and notes when each has its dead servers DOWN. Its fields are read when run has returned, but for met.
 type witness struct {
 	dead map[string]haproxy.Server
 
+	mu  sync.Mutex // guards met
+	met time.Time  // when the worker was met that serves now
+
 	pid     int
-	met     time.Time
 	found   map[string]time.Duration
 	workers int
 	judged  int
@@ -101,8 +107,7 @@ func (w *witness) run(ctx context.Context, n *rig.Node) {
 		}
 		if look.PID != w.pid {
 			w.judge(n)
-			w.pid, w.met, w.found = look.PID, time.Now(), map[string]time.Duration{}
-			w.workers++
+			w.meet(look.PID)
 		}
 		for service, dead := range w.dead {
 			if _, known := w.found[service]; known {
@@ -110,7 +115,7 @@ func (w *witness) run(ctx context.Context, n *rig.Node) {
 			}
 			for _, s := range look.Servers {
 				if s.Address == dead.Address && s.State == haproxy.Ready && !s.Running {
-					w.found[service] = time.Since(w.met)
+					w.found[service] = w.age()
 				}
 			}
 		}
@@ -118,9 +123,24 @@ func (w *witness) run(ctx context.Context, n *rig.Node) {
 	w.judge(n)
 }
 
+func (w *witness) meet(pid int) {
+	w.pid, w.found = pid, map[string]time.Duration{}
+	w.workers++
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.met = time.Now()
+}
+
+// age is how long the worker has served that serves now.
+func (w *witness) age() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Since(w.met)
+}
+
 // judge says of the worker that ends here whether it found its dead servers in time. One that did not serve for that long is not judged.
 func (w *witness) judge(n *rig.Node) {
-	if w.pid == 0 || time.Since(w.met) < checkDown {
+	if w.pid == 0 || w.age() < checkDown {
 		return
 	}
 	w.judged++
@@ -129,7 +149,7 @@ func (w *witness) judge(n *rig.Node) {
 		w.slowest = max(w.slowest, after)
 		if !known || after > checkDown {
 			w.errs = append(w.errs, fmt.Errorf("%s: worker %d served for %v and had the dead server of %s DOWN after %v (0 is never)",
-				n.Label(), w.pid, time.Since(w.met).Round(time.Millisecond), service, after.Round(time.Millisecond)))
+				n.Label(), w.pid, w.age().Round(time.Millisecond), service, after.Round(time.Millisecond)))
 		}
 	}
 }

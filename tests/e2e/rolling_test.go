@@ -77,7 +77,7 @@ func TestRollingRestartOfPodsThatExitAtOnce(t *testing.T) {
 		}
 	}
 	l := startLoad(t, c)
-	for range 3 {
+	for range 5 {
 		restart(t, cluster.Ending{AtOnce: true, Pause: 150 * time.Millisecond}, d)
 	}
 	s := l.end()

@@ -29,10 +29,10 @@ func restructure(ctx context.Context, r *rig.Rig, t *testing.T) int {
 	return made
 }
 
-// asNewest is a check of a Follower: the worker equals the newest slot tables.
+// asNewest is a check of a Follower: the worker's servers equal the newest slot tables of the backends that its revision has.
 func asNewest(r *rig.Rig) func(n *rig.Node, worker int) error {
 	return func(n *rig.Node, worker int) error {
-		if err := r.Differs(n); err != nil {
+		if err := r.Differs(n, true); err != nil {
 			return err
 		}
 		if id, err := n.Worker(); err != nil || id.PID != worker {

@@ -150,14 +150,18 @@ func (r *Rig) FleetState(name string) (*adminv1.Fleet, error) {
 }
 
 // Compare says how a worker's servers differ from what the plane wants of a fleet, nil if they do not. What the worker has beyond that is left
-// out: the backends of routes that went stay until the next reload.
-func Compare(wanted Document, servers []haproxy.Server) error {
-	has := map[string]haproxy.Server{}
+// out: the backends of routes that went stay until the next reload. With loaded, so are backends that the worker does not have yet: its revision
+// may be older than the newest, its slots may not.
+func Compare(wanted Document, servers []haproxy.Server, loaded bool) error {
+	has, backends := map[string]haproxy.Server{}, map[string]bool{}
 	for _, s := range servers {
-		has[s.Backend+"/"+s.Name] = s
+		has[s.Backend+"/"+s.Name], backends[s.Backend] = s, true
 	}
 	var different []string
 	for _, b := range wanted.Backends {
+		if loaded && !backends[b.Name] {
+			continue
+		}
 		for _, s := range b.Slots {
 			name := fmt.Sprintf("%s/s%d", b.Name, s.Slot)
 			server, ok := has[name]

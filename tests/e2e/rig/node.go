@@ -93,7 +93,7 @@ func (r *Rig) WaitCurrent() {
 			if s := nodes[n.Node]; s.GetState() != adminv1.NodeState_NODE_STATE_CURRENT {
 				return fmt.Errorf("node %s is %s: %s %s", n.Node, s.GetState(), s.GetCode(), s.GetMessage())
 			}
-			if err := r.Differs(n); err != nil {
+			if err := r.Differs(n, false); err != nil {
 				return err
 			}
 		}
@@ -101,8 +101,8 @@ func (r *Rig) WaitCurrent() {
 	})
 }
 
-// Differs says how a node's worker differs from what the plane wants, nil if it does not.
-func (r *Rig) Differs(n *Node) error {
+// Differs says how a node's worker differs from what the plane wants, nil if it does not (see Compare).
+func (r *Rig) Differs(n *Node, loaded bool) error {
 	wanted, err := r.Wanted(n.Fleet)
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (r *Rig) Differs(n *Node) error {
 	if err != nil {
 		return err
 	}
-	if err := Compare(wanted, servers); err != nil {
+	if err := Compare(wanted, servers, loaded); err != nil {
 		return fmt.Errorf("node %s: %w", n.Node, err)
 	}
 	return nil
