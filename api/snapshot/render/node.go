@@ -8,9 +8,14 @@ const ProbeBackend = "berth_probe"
 // Description is what a worker says of itself (`show info`) that was started with this structure, so that whoever meets it later knows what it runs.
 func Description(structure snapshot.Digest) string { return "berth structure " + structure.String() }
 
-// NodeMachine is the Machine of a node that runs this revision: DefaultMachine with what the agent needs to drive the worker.
-func NodeMachine(s Settings, rev *snapshot.Revision) Machine {
+// NodeMachine is the Machine of a node that runs this revision: DefaultMachine with what the agent needs to drive the worker. folder is where the
+// configuration is written: the state directory, or a folder for one that is only checked; certificates are always those of the state directory.
+func NodeMachine(s Settings, folder string, rev *snapshot.Revision) Machine {
+	state := s.StateDir
+	s.StateDir = folder
 	m := DefaultMachine(s)
+	m.CertificateFile = func(c *snapshot.Certificate) string { return state + "/" + CertificateFile(c) }
+	m.DefaultCertificate = state + "/" + DefaultCertificate
 	m.Global = append(m.Global,
 		// The agent keeps one connection open for as long as the worker lives; the default would end it after 10 s of quiet.
 		snapshot.Line{"stats", "timeout", "20d"},

@@ -16,7 +16,7 @@ var settings = render.Settings{StateDir: "/var/lib/berth", HTTPPort: 8080, HTTPS
 // HAProxy writes the configuration as a node with default settings does: haproxy.cfg, and behind it as comments the other files, each under a line
 // "# file: PATH".
 func HAProxy(rev *snapshot.Revision, gen *snapshot.Generation) ([]byte, error) {
-	files, err := render.Files(rev, gen, render.DefaultMachine(settings))
+	files, err := render.Files(rev, gen, render.NodeMachine(settings, settings.StateDir, rev))
 	if err != nil {
 		return nil, fmt.Errorf("write the configuration: %w", err)
 	}

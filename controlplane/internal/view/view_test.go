@@ -235,7 +235,7 @@ func TestHAProxyIsOneConfiguration(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "haproxy.cfg", text)
-	files, err := render.Files(s.Revision, s.Generation, render.DefaultMachine(settings))
+	files, err := render.Files(s.Revision, s.Generation, render.NodeMachine(settings, settings.StateDir, s.Revision))
 	if err != nil {
 		t.Fatal(err)
 	}

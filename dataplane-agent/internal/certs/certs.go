@@ -23,11 +23,12 @@ import (
 	"time"
 
 	"github.com/berth-proxy/berth/api/snapshot"
+	"github.com/berth-proxy/berth/api/snapshot/render"
 	"github.com/berth-proxy/berth/dataplane-agent/internal/disk"
 )
 
 // DefaultFile is the path of the node's own certificate, relative to the state directory.
-const DefaultFile = "certs/default.pem"
+const DefaultFile = render.DefaultCertificate
 
 // Folder is the certs folder of a state directory. It is used by one goroutine.
 type Folder struct {
@@ -52,7 +53,7 @@ func Open(stateDir string) (*Folder, error) {
 }
 
 // File is the path of a certificate, relative to the state directory.
-func File(c *snapshot.Certificate) string { return "certs/" + c.Content.String() + ".pem" }
+func File(c *snapshot.Certificate) string { return render.CertificateFile(c) }
 
 // Keep writes the certificate's text to its file and returns the certificate without it.
 func (f *Folder) Keep(c *snapshot.Certificate) (*snapshot.Certificate, error) {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/berth-proxy/berth/api/snapshot"
 	"github.com/berth-proxy/berth/api/snapshot/render"
-	"github.com/berth-proxy/berth/dataplane-agent/internal/certs"
 	"github.com/berth-proxy/berth/dataplane-agent/internal/disk"
 )
 
@@ -39,20 +38,10 @@ func (w Writer) Config() string { return filepath.Join(w.settings.StateDir, rend
 // Socket is the path of the worker's runtime socket.
 func (w Writer) Socket() string { return filepath.Join(w.settings.StateDir, render.WorkerSocket) }
 
-func (w Writer) machine(stateDir string, rev *snapshot.Revision) render.Machine {
-	s := w.settings
-	s.StateDir = stateDir
-	m := render.NodeMachine(s, rev)
-	// Absolute, so that the candidate finds them from its own folder.
-	m.CertificateFile = func(c *snapshot.Certificate) string { return filepath.Join(w.settings.StateDir, certs.File(c)) }
-	m.DefaultCertificate = filepath.Join(w.settings.StateDir, certs.DefaultFile)
-	return m
-}
-
 // WriteCandidate writes a state where HAProxy can check it, and returns the path of its configuration.
 func (w Writer) WriteCandidate(rev *snapshot.Revision, gen *snapshot.Generation) (string, error) {
 	dir := filepath.Join(w.settings.StateDir, candidateFolder)
-	rendered, err := render.Files(rev, gen, w.machine(dir, rev))
+	rendered, err := render.Files(rev, gen, render.NodeMachine(w.settings, dir, rev))
 	if err != nil {
 		return "", fmt.Errorf("render revision %s: %w", rev.Digest().Short(), err)
 	}
@@ -71,7 +60,7 @@ func (w Writer) WriteCandidate(rev *snapshot.Revision, gen *snapshot.Generation)
 
 // Write puts a state in force: the next start or reload of HAProxy reads it.
 func (w Writer) Write(rev *snapshot.Revision, gen *snapshot.Generation) error {
-	rendered, err := render.Files(rev, gen, w.machine(w.settings.StateDir, rev))
+	rendered, err := render.Files(rev, gen, render.NodeMachine(w.settings, w.settings.StateDir, rev))
 	if err != nil {
 		return fmt.Errorf("render revision %s: %w", rev.Digest().Short(), err)
 	}
