@@ -2,7 +2,8 @@
 # docs.sh [PAGE...]
 #
 # Runs every block marked "sh" of the pages, in one bash, top to bottom, as a reader would, and fails where a command fails. Without pages: the
-# README by itself, then the session of docs/README.md in its order. What was started in the background is ended with it.
+# README by itself, then the session of docs/README.md in its order. What was started in the background is ended with it, and waited for:
+# the next session's pods want the same addresses.
 # shellcheck source=hack/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -22,7 +23,7 @@ run() {
 	local script code=0
 	script=$(mktemp)
 	{
-		echo "set -euo pipefail; trap 'kill \$(jobs -p) 2>/dev/null || true' EXIT; set -v"
+		echo "set -euo pipefail; trap 'kill \$(jobs -p) 2>/dev/null || true; wait' EXIT; set -v"
 		blocks "$@"
 	} >"$script"
 	timeout -k 10 "${DOCS_SECONDS:-900}" bash "$script" </dev/null || code=$?

@@ -16,7 +16,8 @@ ended=0
 find_masters() {
 	local dir arguments
 	for dir in /proc/[0-9]*; do
-		arguments=$(tr '\0' '\n' <"$dir/cmdline" 2>/dev/null) || continue
+		# A process may end while it is looked at.
+		arguments=$({ tr '\0' '\n' <"$dir/cmdline"; } 2>/dev/null) || continue
 		case $arguments in *"$state/master.sock"*) ;; *) continue ;; esac
 		# A worker has the same command line as its master, and is its child.
 		case $'\n'$arguments$'\n' in *$'\n-W\n'* | *$'\n-Ws\n'*) echo "${dir#/proc/}" ;; esac
