@@ -3,7 +3,6 @@ package haproxy
 import (
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // The errors to decide by.
@@ -25,75 +24,27 @@ var (
 	ErrRejected = errors.New("configuration refused by HAProxy")
 	// ErrBind: an address cannot be listened on.
 	ErrBind = errors.New("HAProxy cannot listen")
-	// ErrResources: not enough file descriptors, memory or processes.
+	// ErrResources: not enough file descriptors, memory, disk or processes.
 	ErrResources = errors.New("HAProxy lacks resources")
 	// ErrStart: HAProxy could not be started, or ended at once.
 	ErrStart = errors.New("HAProxy cannot be started")
 )
 
-// done are the beginnings of answers that say that something was done. An empty answer says so too.
-var done = []string{
-	"IP changed from", "no need to change the addr", "New server registered", "Server deleted", "New version created", "New backend", "Backend ",
-}
-
-// judge says what an answer to a command that changes something means.
-func judge(answer string) error {
-	text := strings.TrimSpace(answer)
-	if text == "" {
-		return nil
-	}
-	for _, d := range done {
-		if strings.HasPrefix(text, d) {
-			if strings.Contains(text, "problem converting port") {
-				break
-			}
-			return nil
-		}
-	}
-	switch {
-	case strings.HasPrefix(text, "No such backend"), strings.HasPrefix(text, "Can't find backend"):
-		return fmt.Errorf("%w: %s", ErrNoSuchBackend, text)
-	case strings.HasPrefix(text, "No such server"):
-		return fmt.Errorf("%w: %s", ErrNoSuchServer, text)
-	case strings.Contains(text, "Proxy is disabled"):
-		return fmt.Errorf("%w: %s", ErrStopping, text)
-	default:
-		return fmt.Errorf("%w: %s", ErrRefused, text)
-	}
-}
-
-// judgeLog says what HAProxy's own log of a start that failed means.
-func judgeLog(log string) error {
-	alerts := alerts(log)
-	low := strings.ToLower(alerts)
-	switch {
-	case strings.Contains(low, "cannot bind"), strings.Contains(low, "address already in use"), strings.Contains(low, "cannot create listening socket"):
-		return fmt.Errorf("%w: %s", ErrBind, alerts)
-	case strings.Contains(low, "fd limit"), strings.Contains(low, "cannot allocate"), strings.Contains(low, "out of memory"), strings.Contains(low, "cannot fork"),
-		strings.Contains(low, "too many open files"), strings.Contains(low, "not enough memory"):
-		return fmt.Errorf("%w: %s", ErrResources, alerts)
-	default:
-		return fmt.Errorf("%w: %s", ErrRejected, alerts)
-	}
-}
-
-// maxAlerts bounds what is told of a log.
-const maxAlerts = 2 << 10
-
-// alerts are the lines of a log that say why, or its end if none does.
-func alerts(log string) string {
-	var lines []string
-	for l := range strings.Lines(log) {
-		if strings.Contains(l, "[ALERT]") {
-			lines = append(lines, strings.TrimSpace(l))
-		}
-	}
-	out := strings.Join(lines, "; ")
-	if out == "" {
-		out = strings.TrimSpace(log[max(0, len(log)-maxAlerts):])
-	}
-	if out == "" {
-		out = "it gave no reason"
-	}
-	return out[:min(len(out), maxAlerts)]
-}
+// Kinds of ErrRefused: each of them is one.
+var (
+	// ErrInvalidCommand: a command that was not sent, because HAProxy would read it as something else.
+	ErrInvalidCommand = fmt.Errorf("a command that cannot be sent: %w", ErrRefused)
+	// ErrInvalidAddress: HAProxy does not understand an address or a port.
+	ErrInvalidAddress = fmt.Errorf("an invalid address: %w", ErrRefused)
+	// ErrExists: a name or an id that is taken.
+	ErrExists = fmt.Errorf("it exists: %w", ErrRefused)
+	// ErrInUse: a server or backend that cannot be removed yet.
+	ErrInUse = fmt.Errorf("it is in use: %w", ErrRefused)
+	// ErrStatic: a backend whose way of balancing takes no servers at run time.
+	ErrStatic = fmt.Errorf("the backend takes no servers at run time: %w", ErrRefused)
+	// ErrNoSuchMap and ErrNoSuchEntry: the worker has no such map, or the map no such key.
+	ErrNoSuchMap   = fmt.Errorf("no such map: %w", ErrRefused)
+	ErrNoSuchEntry = fmt.Errorf("no such entry: %w", ErrRefused)
+	// ErrUnknownCommand: this version of HAProxy does not have the command.
+	ErrUnknownCommand = fmt.Errorf("an unknown command: %w", ErrRefused)
+)

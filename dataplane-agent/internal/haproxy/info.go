@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Info is what a worker says of itself.
@@ -15,6 +16,9 @@ type Info struct {
 	// Stopping says that the worker is leaving.
 	Stopping bool
 	MaxConn  int
+	// Started is when the worker started, to the second, by the machine's clock; Uptime how long it has run.
+	Started time.Time
+	Uptime  time.Duration
 }
 
 // Info asks the worker.
@@ -23,12 +27,25 @@ func (r *Runtime) Info(ctx context.Context) (Info, error) {
 	if err != nil {
 		return Info{}, err
 	}
-	return ParseInfo(texts[0])
+	info, err := ParseInfo(texts[0])
+	if err == nil {
+		r.worker = info.PID
+	}
+	return info, err
 }
 
-// ParseInfo reads the answer to `show info`.
+// ParseInfo reads the answer to `show info`. One that was cut off before it says whether the worker is leaving is no answer.
 func ParseInfo(text string) (Info, error) {
 	i := Info{}
+	stopping := false
+	var err error
+	number := func(name, value string) int {
+		n, parseErr := strconv.Atoi(value)
+		if parseErr != nil || n < 0 {
+			err = firstOf(err, fmt.Errorf("info: %s %.20q: %w", name, value, ErrMalformed))
+		}
+		return n
+	}
 	for line := range strings.Lines(text) {
 		name, value, ok := strings.Cut(strings.TrimRight(line, "\r\n"), ":")
 		if !ok {
@@ -37,23 +54,26 @@ func ParseInfo(text string) (Info, error) {
 		value = strings.TrimSpace(value)
 		switch name {
 		case "Pid":
-			n, err := strconv.Atoi(value)
-			if err != nil {
-				return i, fmt.Errorf("info: pid %.20q: %w", value, ErrMalformed)
-			}
-			i.PID = n
+			i.PID = number(name, value)
 		case "Version":
 			i.Version = value
 		case "description":
 			i.Description = value
 		case "Stopping":
-			i.Stopping = value != "0"
+			stopping, i.Stopping = true, number(name, value) != 0
 		case "Maxconn":
-			i.MaxConn, _ = strconv.Atoi(value) // for people only
+			i.MaxConn = number(name, value)
+		case "Uptime_sec":
+			i.Uptime = time.Duration(number(name, value)) * time.Second
+		case "Start_time_sec":
+			i.Started = time.Unix(int64(number(name, value)), 0)
 		}
 	}
-	if i.PID <= 0 {
-		return i, fmt.Errorf("info: no pid in %.80q: %w", text, ErrMalformed)
+	switch {
+	case err != nil:
+		return Info{}, err
+	case i.PID <= 0 || !stopping:
+		return Info{}, fmt.Errorf("info: no pid, or no word of stopping, in %.80q: %w", text, ErrMalformed)
 	}
 	return i, nil
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/berth-proxy/berth/api/snapshot/render"
 )
 
 // MapEntry is one entry of a map.
@@ -14,7 +12,7 @@ type MapEntry struct{ Key, Value string }
 
 // Map reads all entries of a map, by the name of its file.
 func (r *Runtime) Map(ctx context.Context, file string) ([]MapEntry, error) {
-	texts, err := r.ask(ctx, "show map "+file)
+	texts, err := r.ask(ctx, "show map "+Word(file))
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +29,10 @@ func ParseMap(text string) ([]MapEntry, error) {
 		}
 		pointer, rest, ok := strings.Cut(line, " ")
 		if !ok || !strings.HasPrefix(pointer, "0x") {
-			return nil, fmt.Errorf("map: %.80q: %w", line, ErrRefused)
+			if err := judge("show map", text); err != nil {
+				return nil, err
+			}
+			return nil, fmt.Errorf("map: line %.80q: %w", line, ErrMalformed)
 		}
 		key, value, _ := strings.Cut(rest, " ")
 		out = append(out, MapEntry{key, value})
@@ -46,20 +47,21 @@ func ParseMapEntry(text, key string) (value string, found bool) {
 		return "", false
 	}
 	_, rest, ok := strings.Cut(text, `, key="`)
-	if !ok || !strings.HasPrefix(rest, key+`"`) {
-		return "", false
-	}
-	_, rest, ok = strings.Cut(rest[len(key):], `, value="`)
 	if !ok {
 		return "", false
 	}
-	value, _, ok = strings.Cut(rest, `"`)
-	return value, ok
+	// A value may hold quotes, so its end is the last that looks like one.
+	rest, ok = strings.CutPrefix(rest, key+`", value="`)
+	end := strings.LastIndex(rest, `", type="`)
+	if !ok || end < 0 {
+		return "", false
+	}
+	return rest[:end], true
 }
 
 // ReplaceMap makes a map hold exactly these entries, in one step for requests.
 func (r *Runtime) ReplaceMap(ctx context.Context, file string, entries []MapEntry) error {
-	replies, err := r.Do(ctx, []string{"prepare map " + file})
+	replies, err := r.Do(ctx, []string{"prepare map " + Word(file)})
 	if err != nil {
 		return err
 	}
@@ -70,19 +72,21 @@ func (r *Runtime) ReplaceMap(ctx context.Context, file string, entries []MapEntr
 	if err != nil {
 		return fmt.Errorf("prepare map %s: %.80q: %w", file, replies[0].Text, ErrMalformed)
 	}
-	at := "@" + strconv.FormatUint(version, 10) + " " + file
-	lines := make([]string, 0, len(entries)+1)
-	for _, e := range entries {
-		lines = append(lines, "add map "+at+" "+render.Escape(e.Key)+" "+render.Escape(e.Value))
+	at := "@" + strconv.FormatUint(version, 10) + " " + Word(file)
+	lines := make([]string, len(entries))
+	for i, e := range entries {
+		lines[i] = "add map " + at + " " + Word(e.Key) + " " + Word(e.Value)
 	}
-	lines = append(lines, "commit map "+at)
-	replies, err = r.Do(ctx, lines)
-	if err != nil {
-		return err
-	}
-	for i, reply := range replies {
-		if reply.Err != nil {
-			return fmt.Errorf("%.80s: %w", lines[i], reply.Err)
+	// The new version counts only when every entry has been taken.
+	for _, batch := range [][]string{lines, {"commit map " + at}} {
+		replies, err = r.Do(ctx, batch)
+		if err != nil {
+			return err
+		}
+		for i, reply := range replies {
+			if reply.Err != nil {
+				return fmt.Errorf("%.80s: %w", batch[i], reply.Err)
+			}
 		}
 	}
 	return nil

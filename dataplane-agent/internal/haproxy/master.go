@@ -6,95 +6,62 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
-	"time"
 )
 
-// Processes is what the master says of its processes.
-type Processes struct {
-	Master int
-	// Reloads counts the reloads of this master, Failed those of them that failed.
-	Reloads, Failed int
-	Workers, Old    []int
-}
-
 // Show asks the master for its processes. ErrNotRunning says that nobody listens there.
-func Show(ctx context.Context, socket string) (Processes, error) {
-	text, err := command(ctx, socket, "show proc")
+func Show(ctx context.Context, master string) (Processes, error) {
+	text, err := command(ctx, master, "show proc")
 	if err != nil {
 		return Processes{}, err
 	}
 	return ParseProcesses(text)
 }
 
-// command has a connection of its own, as the master takes at most 100 and closes them when it reloads.
-func command(ctx context.Context, socket, line string) (string, error) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
+// maxMasterAnswer bounds an answer of the master. The longest is the log of a start.
+const maxMasterAnswer = 4 << 20
+
+// command has a connection of its own, as the master takes at most 100 and closes them when it reloads. An answer that ends without a byte is ErrConnection:
+// before 2.7 a master that reloads takes connections and drops them.
+func command(ctx context.Context, master, line string) (string, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	conn, err := dialMaster(ctx, master)
 	if err != nil {
-		if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT) {
-			return "", fmt.Errorf("%w: %w", ErrNotRunning, err)
-		}
-		return "", fmt.Errorf("%w: %w", ErrConnection, err)
+		return "", err
 	}
 	defer func() { _ = conn.Close() }()
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	defer stop()
+	defer expire(ctx, conn)()
 	if _, err := conn.Write([]byte(line + "\n")); err != nil {
-		return "", fmt.Errorf("%w: %w", ErrConnection, err)
+		return "", fmt.Errorf("%s: %w: %w", line, ErrConnection, err)
 	}
-	if c, ok := conn.(*net.UnixConn); ok {
-		_ = c.CloseWrite() // the master answers and ends the connection
+	_ = conn.CloseWrite() // the master answers and ends the connection
+	b, err := io.ReadAll(io.LimitReader(conn, maxMasterAnswer))
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return string(b), fmt.Errorf("%s: %w: %w", line, ErrConnection, ctx.Err())
+	case err != nil:
+		return string(b), fmt.Errorf("%s: %w: %w", line, ErrConnection, err)
+	case len(b) == 0:
+		return "", fmt.Errorf("%s: the master has closed the connection: %w", line, ErrConnection)
+	default:
+		return string(b), nil
 	}
-	b, err := io.ReadAll(io.LimitReader(conn, 1<<20))
-	if err != nil {
-		return string(b), fmt.Errorf("%w: %w", ErrConnection, err)
-	}
-	return string(b), nil
 }
 
-// ParseProcesses reads the answer to `show proc`.
-func ParseProcesses(text string) (Processes, error) {
-	p := Processes{}
-	old := false
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		switch {
-		case strings.HasPrefix(line, "# old workers"):
-			old = true
-			continue
-		case strings.HasPrefix(line, "#"):
-			old = false
-			continue
-		}
-		f := strings.Fields(line)
-		if len(f) < 3 {
-			continue
-		}
-		pid, err := strconv.Atoi(f[0])
-		if err != nil {
-			continue
-		}
-		switch {
-		case f[1] == "master":
-			p.Master = pid
-			p.Reloads, _ = strconv.Atoi(f[2])
-			if _, failed, ok := strings.Cut(line, "[failed: "); ok {
-				number, _, _ := strings.Cut(failed, "]")
-				p.Failed, _ = strconv.Atoi(number)
-			}
-		case f[1] == "worker" && old:
-			p.Old = append(p.Old, pid)
-		case f[1] == "worker":
-			p.Workers = append(p.Workers, pid)
-		}
+func dialMaster(ctx context.Context, master string) (*net.UnixConn, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", master)
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENOENT):
+		return nil, fmt.Errorf("%w: %w", ErrNotRunning, err)
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrConnection, err)
 	}
-	if p.Master == 0 {
-		return p, fmt.Errorf("processes: no master in %.80q: %w", text, ErrMalformed)
+	unix, ok := conn.(*net.UnixConn)
+	if !ok {
+		panic("BUG: a unix address gave a connection of another kind")
 	}
-	return p, nil
+	return unix, nil
 }
 
 // State is what Look finds.
@@ -114,20 +81,8 @@ func Look(ctx context.Context, master string, worker Identity) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	s := State{OldWorkers: len(p.Old)}
-	for _, pid := range p.Workers {
-		s.Current = s.Current || pid == worker.PID && worker.Alive()
-	}
-	if len(p.Workers) == 0 && worker.Alive() {
-		// After a reload that failed the master lists the worker that goes on as an old one.
-		for _, pid := range p.Old {
-			if pid == worker.PID {
-				s.Current = true
-				s.OldWorkers--
-			}
-		}
-	}
-	return s, nil
+	pid, ok := p.Current()
+	return State{Current: ok && pid == worker.PID && worker.Alive(), OldWorkers: p.Leaving()}, nil
 }
 
 // Find meets a HAProxy that runs: it returns the worker that serves.
@@ -135,7 +90,7 @@ func Find(ctx context.Context, master, socket string) (Identity, error) {
 	refused := 0
 	for {
 		_, showErr := Show(ctx, master)
-		id, err := serving(ctx, socket)
+		id, err := findServing(ctx, master, socket)
 		if err == nil && showErr == nil {
 			return id, nil
 		}
@@ -144,70 +99,19 @@ func Find(ctx context.Context, master, socket string) (Identity, error) {
 				return Identity{}, showErr
 			}
 		}
-		select {
-		case <-ctx.Done():
-			return Identity{}, fmt.Errorf("find the worker behind %s: %w", socket, err)
-		case <-time.After(10 * pollEvery):
+		if pauseErr := pause(ctx, 10*pollEvery); pauseErr != nil {
+			return Identity{}, fmt.Errorf("find the worker behind %s: %w", socket, firstOf(err, showErr, pauseErr))
 		}
 	}
 }
 
-// Reload has the master start a new worker, and returns that worker once it serves. It fails as soon as the master counts a failed reload; the worker before
-// then goes on.
-func Reload(ctx context.Context, master, socket string, previous Identity) (Identity, error) {
-	ctx, cancel := context.WithCancel(ctx)
+func findServing(ctx context.Context, master, socket string) (Identity, error) {
+	ctx, cancel := context.WithTimeout(ctx, servingTimeout)
 	defer cancel()
-	before, err := Show(ctx, master)
+	r, err := DialWorker(ctx, socket, master)
 	if err != nil {
 		return Identity{}, err
 	}
-	stateDir := filepath.Dir(socket)
-	logAt := logSize(stateDir)
-	answer := make(chan string, 1)
-	go func() {
-		text, _ := command(ctx, master, "reload") // before 2.7 there is none; it is for people anyway (HAPROXY-3)
-		answer <- text
-	}()
-	id, err := waitNext(ctx, master, socket, previous, before)
-	if err != nil {
-		var text string
-		select {
-		case text = <-answer:
-		case <-time.After(time.Second):
-			cancel()
-			text = <-answer
-		}
-		if errors.Is(err, errReloadFailed) {
-			return Identity{}, judgeLog(text + logFrom(stateDir, logAt))
-		}
-		return Identity{}, err
-	}
-	cancel()
-	<-answer
-	return id, nil
-}
-
-var errReloadFailed = errors.New("the master counts a failed reload")
-
-func waitNext(ctx context.Context, master, socket string, previous Identity, before Processes) (Identity, error) {
-	for i := 0; ; i++ {
-		id, err := serving(ctx, socket)
-		if err == nil && id != previous {
-			return id, nil
-		}
-		if i%10 == 9 {
-			now, err := Show(ctx, master)
-			if err == nil && now.Failed > before.Failed {
-				return Identity{}, errReloadFailed
-			}
-			if errors.Is(err, ErrNotRunning) {
-				return Identity{}, fmt.Errorf("the master has ended: %w", err)
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return Identity{}, fmt.Errorf("wait for the new worker: %w", ctx.Err())
-		case <-time.After(pollEvery):
-		}
-	}
+	defer func() { _ = r.Close() }()
+	return r.serves(ctx)
 }

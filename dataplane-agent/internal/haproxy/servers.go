@@ -17,14 +17,40 @@ type Server struct {
 	Weight        int
 	// Maint and Drain are the administrative states; Up is what health checks say, true without any.
 	Maint, Drain, Up bool
+	Op               OpState
+	Check            CheckResult
 }
+
+// OpState is what a server does.
+type OpState uint8
+
+// The values of srv_op_state.
+const (
+	OpStopped OpState = iota
+	OpStarting
+	OpRunning
+	OpStopping
+)
+
+// CheckResult is what the last health check came to.
+type CheckResult uint8
+
+// The values of srv_check_result.
+const (
+	CheckUnknown CheckResult = iota
+	CheckNeutral
+	CheckFailed
+	CheckPassed
+	CheckPassedStopping
+)
 
 // Address is where the server sends to.
 func (s Server) Address() netip.AddrPort { return netip.AddrPortFrom(s.Addr, s.Port) }
 
-// The bits of srv_admin_state: forced, inherited, resolver's and health's maintenance; forced and inherited drain.
+// The bits of srv_admin_state: forced, inherited and the resolver's maintenance; forced and inherited drain. 0x04 says only that the configuration
+// has it disabled, and stays when it is made ready.
 const (
-	adminMaint = 0x01 | 0x02 | 0x20 | 0x40
+	adminMaint = 0x01 | 0x02 | 0x20
 	adminDrain = 0x08 | 0x10
 )
 
@@ -48,7 +74,7 @@ func (r *Runtime) ServersState(ctx context.Context, backend string) ([]Server, e
 func (r *Runtime) ServersStates(ctx context.Context, backends []string) ([]Servers, error) {
 	lines := make([]string, len(backends))
 	for i, b := range backends {
-		lines[i] = strings.TrimSpace("show servers state " + b)
+		lines[i] = strings.TrimSpace("show servers state " + Word(b))
 	}
 	texts, err := r.ask(ctx, lines...)
 	if err != nil {
@@ -62,13 +88,13 @@ func (r *Runtime) ServersStates(ctx context.Context, backends []string) ([]Serve
 }
 
 // columns are the places of what is read in a line.
-type columns struct{ backend, id, name, addr, op, admin, weight, port, last int }
+type columns struct{ backend, id, name, addr, op, admin, weight, check, port, count int }
 
 // ParseServersState reads the answer to `show servers state`, version 1. Its second line names the columns.
 func ParseServersState(text string) ([]Server, error) {
 	version, rest, _ := strings.Cut(text, "\n")
 	if strings.TrimSpace(version) != "1" {
-		if err := judge(text); err != nil {
+		if err := judge("show servers state", text); err != nil {
 			return nil, err
 		}
 		return nil, fmt.Errorf("servers state: version %.20q: %w", version, ErrMalformed)
@@ -80,6 +106,9 @@ func ParseServersState(text string) ([]Server, error) {
 	}
 	var out []Server
 	for line := range strings.Lines(rest) {
+		if !strings.HasSuffix(line, "\n") {
+			return nil, fmt.Errorf("servers state: the answer ends in the line %.80q: %w", line, ErrMalformed)
+		}
 		line = strings.TrimSpace(line)
 		if line == "" || line[0] == '#' {
 			continue
@@ -97,26 +126,25 @@ func parseHeader(header string) (columns, error) {
 	c := columns{}
 	found := map[string]*int{
 		"be_name": &c.backend, "srv_id": &c.id, "srv_name": &c.name, "srv_addr": &c.addr, "srv_op_state": &c.op, "srv_admin_state": &c.admin,
-		"srv_uweight": &c.weight, "srv_port": &c.port,
+		"srv_uweight": &c.weight, "srv_check_result": &c.check, "srv_port": &c.port,
 	}
-	seen := 0
 	names := strings.Fields(strings.TrimPrefix(header, "#"))
+	c.count = len(names)
 	for i, name := range names {
 		if place, ok := found[name]; ok {
 			*place = i
-			c.last = max(c.last, i)
-			seen++
+			delete(found, name)
 		}
 	}
-	if seen != len(found) {
+	if len(found) > 0 {
 		return c, fmt.Errorf("servers state: columns %.80q: %w", header, ErrMalformed)
 	}
 	return c, nil
 }
 
 func (c columns) parse(f []string) (Server, error) {
-	if len(f) <= c.last {
-		return Server{}, fmt.Errorf("%d columns: %w", len(f), ErrMalformed)
+	if len(f) != c.count {
+		return Server{}, fmt.Errorf("%d columns of %d: %w", len(f), c.count, ErrMalformed)
 	}
 	var err error
 	number := func(text string, bits int) uint64 {
@@ -126,10 +154,11 @@ func (c columns) parse(f []string) (Server, error) {
 		}
 		return n
 	}
-	admin := number(f[c.admin], 8)
+	admin, op := number(f[c.admin], 8), OpState(number(f[c.op], 8)) //nolint:gosec // Bounded by the bits.
 	s := Server{
 		Backend: f[c.backend], Name: f[c.name], ID: int(number(f[c.id], 31)), Port: uint16(number(f[c.port], 16)), Weight: int(number(f[c.weight], 16)), //nolint:gosec // Bounded by the bits.
-		Maint: admin&adminMaint != 0, Drain: admin&adminDrain != 0, Up: number(f[c.op], 8) != 0,
+		Maint: admin&adminMaint != 0, Drain: admin&adminDrain != 0, Up: op != OpStopped, Op: op,
+		Check: CheckResult(number(f[c.check], 8)), //nolint:gosec // Bounded by the bits.
 	}
 	if addr, parseErr := netip.ParseAddr(f[c.addr]); parseErr == nil {
 		s.Addr = addr // "-" or a name otherwise: a server that has no address

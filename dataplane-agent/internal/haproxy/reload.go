@@ -1,0 +1,134 @@
+package haproxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+)
+
+// Reload has the master start a new worker, and returns that worker once it serves. It fails as soon as the master counts a failed reload; the worker before
+// then goes on.
+//
+// Nothing is decided by the master's answer (HAPROXY-3). What counts is who answers at the worker's socket: a worker that the master did not have
+// before the reload, and that is not leaving. Both workers accept there for a moment, so several looks may still meet the one before.
+func Reload(ctx context.Context, master, socket string, previous Identity) (Identity, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	before, err := showPatiently(ctx, master, socket)
+	if err != nil {
+		return Identity{}, err
+	}
+	process, err := Identify(before.Master)
+	if err != nil {
+		process = Identity{} // it lives where we cannot see it
+	}
+	stateDir := filepath.Dir(socket)
+	_ = TrimLog(stateDir) // a log that stays long harms less than a reload that does not happen
+	logAt := logSize(stateDir)
+	answer := make(chan string, 1)
+	go func() {
+		text, _ := command(ctx, master, "reload") // before 2.7 there is none; it is for people anyway
+		answer <- text
+	}()
+	w := waiter{master: master, socket: socket, process: process, previous: previous, before: before}
+	id, err := w.wait(ctx)
+	if errors.Is(err, errReloadFailed) {
+		return Identity{}, judgeLog(reloadLog(ctx, cancel, answer, stateDir, logAt))
+	}
+	cancel()
+	<-answer
+	return id, err
+}
+
+// patience is how long a master may refuse connections while its worker serves. Before 2.7 it executes itself again, once more when a new worker serves,
+// and does not listen meanwhile; how long that takes follows the size of the configuration.
+const patience = 10 * time.Second
+
+// showPatiently is Show for a master that may be busy with itself.
+func showPatiently(ctx context.Context, master, socket string) (Processes, error) {
+	p, err := Show(ctx, master)
+	for end := time.Now().Add(patience); err != nil && time.Now().Before(end); p, err = Show(ctx, master) {
+		if _, servingErr := serving(ctx, socket); errors.Is(err, ErrNotRunning) && servingErr != nil {
+			return p, err
+		}
+		if pauseErr := pause(ctx, pollEvery); pauseErr != nil {
+			return p, fmt.Errorf("%w: %w", err, pauseErr)
+		}
+	}
+	return p, err
+}
+
+// answerWithin is how long the log of a failed reload is waited for. It comes with the failure.
+const answerWithin = time.Second
+
+// reloadLog is what HAProxy says of a reload that failed: the master's answer, or else what it has written since.
+func reloadLog(ctx context.Context, cancel context.CancelFunc, answer <-chan string, stateDir string, logAt int64) string {
+	var text string
+	select {
+	case text = <-answer:
+	case <-ctx.Done():
+		text = <-answer
+	case <-time.After(answerWithin):
+		cancel()
+		text = <-answer
+	}
+	if alerts, _ := ParseLog(text); len(alerts) > 0 {
+		return text
+	}
+	return text + logFrom(stateDir, logAt)
+}
+
+var errReloadFailed = errors.New("the master counts a failed reload")
+
+// askMasterEvery is how often the master is asked whether the reload has failed.
+const askMasterEvery = 20 * time.Millisecond
+
+// waiter waits for the worker of one reload.
+type waiter struct {
+	master, socket string
+	process        Identity // the master's, zero if it cannot be seen
+	previous       Identity
+	before         Processes
+}
+
+func (w waiter) wait(ctx context.Context) (Identity, error) {
+	asked := time.Now()
+	for {
+		id, err := serving(ctx, w.socket)
+		if err == nil && id != w.previous && !w.before.lists(id.PID) {
+			return id, nil
+		}
+		if time.Since(asked) >= askMasterEvery {
+			asked = time.Now()
+			if err := w.failed(ctx); err != nil {
+				return Identity{}, err
+			}
+		}
+		if err := pause(ctx, pollEvery); err != nil {
+			return Identity{}, fmt.Errorf("wait for the new worker: %w", err)
+		}
+	}
+}
+
+// failed says whether the reload has failed or can come to nothing any more.
+func (w waiter) failed(ctx context.Context) error {
+	now, err := Show(ctx, w.master)
+	switch {
+	case errors.Is(err, ErrNotRunning) && !w.process.IsZero() && !w.process.Alive():
+		return fmt.Errorf("the master has ended: %w", err)
+	case err != nil:
+		return nil //nolint:nilerr // A master that reloads does not answer, and refuses connections, as long as it reads its configuration.
+	case now.Reloads <= w.before.Reloads && now.Master == w.before.Master:
+		return nil // it has not begun
+	case now.Failed == 0:
+		return nil
+	}
+	for _, pid := range now.Workers {
+		if !w.before.lists(pid) {
+			return nil
+		}
+	}
+	return errReloadFailed
+}
