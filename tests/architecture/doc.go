@@ -8,4 +8,5 @@
 //	ARCH-2  Nothing that the agent is built from belongs to Kubernetes.
 //	ARCH-3  Dependencies point one way: controlplane → api, proto; dataplane-agent → api, proto; api → proto for the wire alone; proto → nothing.
 //	ARCH-4  The protocol's module needs gRPC and protobuf only.
+//	ARCH-5  A metric that an alert, the dashboard or a page names is registered by somebody, and each one is explained.
 package architecture
