@@ -98,7 +98,7 @@ func TestInspect(t *testing.T) {
 
 func TestANodeThatDoesNotAnswerAnInspect(t *testing.T) {
 	timing := quick
-	timing.Progress = 100 * time.Millisecond
+	timing.Progress = time.Second
 	p := startPlane(t, timing)
 	head := p.revise("web", "roundrobin")
 	c := p.connect(stateOf(head))

@@ -68,8 +68,8 @@ func Options() []grpc.ServerOption {
 		grpc.ForceServerCodecV2(wire.Codec()),
 		grpc.MaxRecvMsgSize(wire.MaxMessage),
 		grpc.MaxSendMsgSize(wire.MaxMessage),
-		grpc.StaticStreamWindowSize(128<<10),
-		grpc.StaticConnWindowSize(512<<10),
+		grpc.StaticStreamWindowSize(128 << 10),
+		grpc.StaticConnWindowSize(512 << 10),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 20 * time.Second, Timeout: 10 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
 	}
