@@ -8,6 +8,4 @@
 find_haproxies
 keep=()
 [ -z "${KEEP:-}" ] || keep=(--keep)
-# The product that make has just built; the demo would build it once more otherwise.
-export BERTH_BIN=$root/bin
 exec bin/berth-demo "${keep[@]}"
