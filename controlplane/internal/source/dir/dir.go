@@ -66,24 +66,12 @@ func (s *Source) Run(ctx context.Context, sink source.Sink) error {
 		case <-ctx.Done():
 			return nil
 		case <-timer.C:
-		case event := <-w.events():
-			r.event(event, time.Now())
-			s.drain(w, r)
-		case err := <-w.errors():
-			s.log.Info().Err(err).Msg("events were lost; looking at all files")
-			r.look(time.Now())
-		}
-	}
-}
-
-// drain takes the events that are there already, so that one pass serves them all.
-func (s *Source) drain(w *watcher, r *reader) {
-	for range 1000 {
-		select {
-		case event := <-w.events():
-			r.event(event, time.Now())
-		default:
-			return
+		case <-w.wake:
+			happened := w.take()
+			if happened.lost != nil {
+				s.log.Info().Err(happened.lost).Msg("events were lost; looking at all files")
+			}
+			r.happened(happened)
 		}
 	}
 }
@@ -109,7 +97,11 @@ func (s *Source) tell(b *source.Batch) {
 				s.log.Warn().Msg("and more; berthctl lists all")
 				return
 			}
-			s.log.Warn().Stringer("object", p.Object).Str("place", p.Place).Stringer("what", p.Severity).Msg(p.Reason)
+			level := zerolog.WarnLevel
+			if p.Severity == source.Skipped {
+				level = zerolog.InfoLevel
+			}
+			s.log.WithLevel(level).Stringer("object", p.Object).Str("place", p.Place).Stringer("what", p.Severity).Msg(p.Reason)
 		}
 	}
 }

@@ -4,9 +4,9 @@
 // which document wins where two are about the same object. It decides nothing about the content of a document (package manifest)
 // and never writes to the directory.
 //
-// One goroutine, Run's, owns all of it. fsnotify tells it where to look, for speed; a walk over the whole tree every ten seconds
-// finds what fsnotify missed (an overflow, a directory on a network, no more watches to be had). Either way it is the file itself
-// that is believed, never an event.
+// One goroutine, Run's, owns all of it; another one merges fsnotify's events until Run asks for them. They tell it where to look,
+// for speed; a walk over the whole tree every ten seconds finds what fsnotify missed (an overflow, a directory on a network, no
+// more watches to be had). Either way it is the file itself that is believed, never an event.
 //
 //	watch ──> mark ──> settle ──> read ──> manifest.Parse ──> index ──> batch
 //	walk  ───^

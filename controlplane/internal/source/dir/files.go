@@ -34,32 +34,28 @@ func kindOf(path string) kind {
 	return kindFile
 }
 
-// inspect looks at a marked file. It is not sure when the file is not there for a reason that only a walk can tell.
+// inspect looks at a marked file. It is not sure when a symlink was swapped since the last walk, or when the file is not there for
+// a reason that only a walk can tell.
 func (r *reader) inspect(rel string, m *mark, now time.Time) (look sight, sure bool) {
 	path := filepath.Join(r.root, rel)
-	info, err := os.Stat(path)
-	switch {
-	case err == nil && !info.Mode().IsRegular():
-		return sight{there: true, fault: errNotRegular.Error()}, true
-	case err == nil:
-		m.missed = false
-		return sight{there: true, ident: identOf(info)}, true
-	case !errors.Is(err, fs.ErrNotExist):
+	at, err := resolve("/", path)
+	var info fs.FileInfo
+	if err == nil {
+		info, err = os.Lstat(at.real)
+	}
+	switch gone := errors.Is(err, errNotThere) || errors.Is(err, fs.ErrNotExist); {
+	case gone && m.missed, errors.Is(err, errNotThere) && at.real == m.real && kindOf(path) == kindNone:
+		return sight{}, true
+	case gone, err == nil && at.real != m.real:
+		r.look(now)
+		return sight{}, false
+	case err != nil:
 		return sight{there: true, fault: err.Error()}, true
-	case m.missed:
-		return sight{}, true
+	case !info.Mode().IsRegular():
+		return sight{there: true, fault: errNotRegular.Error()}, true
 	}
-	// It is gone if its directory can be looked into and does not have it. A symlink that leads nowhere is the walk's business.
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) && isDir(filepath.Dir(path)) {
-		return sight{}, true
-	}
-	r.look(now)
-	return sight{}, false
-}
-
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
+	m.missed = false
+	return sight{there: true, ident: identOf(info)}, true
 }
 
 // take makes what a look found count. It is false when the file moved on meanwhile, and must be looked at again.

@@ -34,6 +34,7 @@ type recorder struct {
 	reports  map[string][]source.Problem
 	state    source.State
 	fulls    int
+	gone     int            // how many rows went
 	changes  [][]source.Key // the keys of each batch that changed rows
 	arrived  chan struct{}  // closed and replaced by each batch
 	misuse   []string
@@ -64,6 +65,7 @@ func (r *recorder) Deliver(b source.Batch) {
 			r.misuse = append(r.misuse, key.String()+" is gone twice")
 		}
 		delete(r.rows, key)
+		r.gone++
 		keys = append(keys, key)
 	}
 	if len(keys) > 0 {

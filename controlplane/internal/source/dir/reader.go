@@ -125,7 +125,8 @@ func (r *reader) settle(now time.Time) time.Time {
 		var ok bool
 		if ok, m.again = m.settle(look, now); ok {
 			ready[rel] = look
-		} else if m.together && now.Before(m.seen.Add(patience)) {
+		}
+		if m.together && !m.restless(now) && (!ok || r.tree.unfinished) {
 			waiting = true
 		}
 	}

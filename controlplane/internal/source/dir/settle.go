@@ -21,6 +21,9 @@ type mark struct {
 	// together says that the file is part of a swap and is taken with the other parts (DIR-6).
 	together bool
 
+	// real is where the file is, by what was known when it was marked. A symlink may have been swapped since.
+	real string
+
 	// missed says that a walk looked for the file and did not find it.
 	missed bool
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/berth-proxy/berth/controlplane/internal/source/manifest"
@@ -25,9 +26,12 @@ type tree struct {
 	faults  map[string]error  // what could not be looked into, by rel: nothing under it is known to be gone
 	lost    map[string]error  // symlinks named as files whose file is not there, by rel
 
+	volumes map[string]bool     // directories behind a link called ..data, as in kubelet's volumes
 	links   map[string]bool     // symlinks on the way to something, and what they lack: a change of one needs a walk
 	targets map[string][]string // rel of the files behind a symlink, by file
 	watch   map[string]bool     // directories where a change of any of this shows
+
+	unfinished bool // a volume of kubelet's has files whose links are yet to come
 }
 
 // entry is a file to read.
@@ -43,7 +47,7 @@ type entry struct {
 func walk(root string, watch func(dir string)) (*tree, error) {
 	t := &tree{
 		entries: map[string]entry{}, dirs: map[string]string{}, faults: map[string]error{}, lost: map[string]error{},
-		links: map[string]bool{}, targets: map[string][]string{}, watch: map[string]bool{},
+		volumes: map[string]bool{}, links: map[string]bool{}, targets: map[string][]string{}, watch: map[string]bool{},
 	}
 	w := walker{tree: t, watch: watch}
 	at, err := w.follow("/", root)
@@ -61,6 +65,7 @@ func walk(root string, watch func(dir string)) (*tree, error) {
 	if err := w.visit(at.real, ""); err != nil {
 		return nil, rootError(root, err)
 	}
+	t.unfinished = t.lacksLinks()
 	return t, nil
 }
 
@@ -156,6 +161,9 @@ func (w *walker) link(dir, name, rel string) {
 	case manifest.IsManifest(name):
 		w.targets[at.real] = append(w.targets[at.real], rel)
 		w.look(filepath.Dir(at.real))
+		if slices.ContainsFunc(at.links, func(link string) bool { return filepath.Base(link) == "..data" }) {
+			w.volumes[filepath.Dir(at.real)] = true
+		}
 		w.file(at.real, rel, true)
 	}
 }
@@ -178,6 +186,23 @@ func (w *walker) file(real, rel string, link bool) {
 		e.ident = identOf(info)
 	}
 	w.entries[rel] = e
+}
+
+// lacksLinks says that a volume has files that no symlink leads to. Kubelet makes the links of new files after the swap, so that
+// an object that moved to a new file is nowhere to be seen for a moment.
+func (t *tree) lacksLinks() bool {
+	for dir := range t.volumes {
+		list, err := os.ReadDir(dir)
+		if err != nil {
+			continue
+		}
+		for _, item := range list {
+			if item.Type().IsRegular() && manifest.IsManifest(item.Name()) && t.targets[filepath.Join(dir, item.Name())] == nil {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // blind says that nobody could look at the place of a file.

@@ -3,9 +3,8 @@ package dir
 import (
 	"errors"
 	"path/filepath"
+	"strings"
 	"time"
-
-	"github.com/fsnotify/fsnotify"
 
 	"github.com/berth-proxy/berth/controlplane/internal/source/manifest"
 )
@@ -68,7 +67,7 @@ func (r *reader) compare(t *tree, seen time.Time) {
 			}
 			continue
 		}
-		m := r.mark(rel, seen)
+		m := r.mark(rel, e.real, seen)
 		m.missed = false
 		marked[rel] = m
 		if f != nil && f.real != e.real && (e.link || f.link || moved) {
@@ -88,7 +87,7 @@ func (r *reader) compare(t *tree, seen time.Time) {
 			delete(r.marks, rel)
 			continue
 		}
-		m := r.mark(rel, seen)
+		m := r.mark(rel, f.real, seen)
 		m.missed = true
 		marked[rel] = m
 		together = together || f.link
@@ -124,40 +123,51 @@ func keepSince(known map[string]time.Time, found map[string]error, now time.Time
 	}
 }
 
-// mark notes that a file may have changed.
-func (r *reader) mark(rel string, seen time.Time) *mark {
+// mark notes that a file, which is at real, may have changed.
+func (r *reader) mark(rel, real string, seen time.Time) *mark {
 	m := r.marks[rel]
 	if m == nil {
 		m = &mark{seen: seen}
 		r.marks[rel] = m
 	}
+	m.real = real
 	return m
 }
 
-// event marks the file that an event is about, or asks for a walk where the event changed more than a file. No event is believed:
+// happened takes what the watcher saw.
+func (r *reader) happened(e events) {
+	if e.lost != nil {
+		r.look(e.seen)
+	}
+	for path, h := range e.paths {
+		r.at(path, h)
+	}
+}
+
+// at marks the file that something happened to, or asks for a walk where it happened to more than a file. No event is believed:
 // it says only where to look.
-func (r *reader) event(e fsnotify.Event, now time.Time) {
-	if r.tree == nil || e.Name == "" {
+func (r *reader) at(path string, h happening) {
+	if r.tree == nil {
 		return
 	}
-	if _, ok := r.tree.dirs[e.Name]; ok || r.tree.links[e.Name] {
-		r.look(now) // a directory itself, or a symlink on the way to something
+	if _, ok := r.tree.dirs[path]; ok || r.tree.links[path] {
+		r.look(h.seen) // a directory itself, or a symlink on the way to something
 		return
 	}
-	for _, rel := range r.tree.targets[e.Name] {
-		r.mark(rel, now).placed = isRename(e)
+	for _, rel := range r.tree.targets[path] {
+		r.mark(rel, path, h.seen).placed = h.placed
 	}
-	dir, name := filepath.Split(e.Name)
+	dir, name := filepath.Split(path)
 	rel, ok := r.tree.dirs[filepath.Clean(dir)]
-	if !ok || name[0] == '.' {
+	if !ok || strings.HasPrefix(name, ".") {
 		return
 	}
-	switch kindOf(e.Name) {
+	switch kindOf(path) {
 	case kindOther: // a symlink or a directory
-		r.look(now)
+		r.look(h.seen)
 	case kindFile, kindNone:
 		if manifest.IsManifest(name) {
-			r.mark(filepath.Join(rel, name), now).placed = isRename(e)
+			r.mark(filepath.Join(rel, name), path, h.seen).placed = h.placed
 		}
 	}
 }
