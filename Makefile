@@ -53,6 +53,11 @@ mutants: ## break each property on purpose (tests/mutants) and see the tests not
 	@hack/setup.sh build test
 	@hack/mutants.sh $(ONLY)
 
+.PHONY: docs
+docs: ## run every command that the README and docs/ show, as a reader would; PAGES='docs/demo.md' picks some
+	@hack/setup.sh build demo
+	@hack/docs.sh $(PAGES)
+
 .PHONY: bench
 bench: ## benchmarks, each beside the floor measured in the same run; also into build/bench.txt
 	@hack/setup.sh build test
