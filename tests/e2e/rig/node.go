@@ -1,7 +1,6 @@
 package rig
 
 import (
-	"bufio"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -13,8 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	adminv1 "github.com/berth-proxy/berth/proto/berth/admin/v1"
@@ -194,35 +191,6 @@ func (n *Node) OldWorkers() (int, error) {
 		}
 	}
 	return old, nil
-}
-
-// Metric sums the series of a metric at HOST:PORT/metrics whose labels contain all of the given texts, such as reason="slots".
-func Metric(address, name string, labels ...string) (float64, error) {
-	client := http.Client{Timeout: askTime, Transport: &http.Transport{DisableKeepAlives: true}}
-	resp, err := client.Get("http://" + address + "/metrics")
-	if err != nil {
-		return 0, fmt.Errorf("read metric %s: %w", name, err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	sum := 0.0
-	lines := bufio.NewScanner(resp.Body)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		series, value, ok := strings.Cut(lines.Text(), " ")
-		if end := strings.LastIndexByte(lines.Text(), ' '); end >= 0 {
-			series, value = lines.Text()[:end], lines.Text()[end+1:]
-		}
-		base, rest, _ := strings.Cut(series, "{")
-		if !ok || base != name || slices.ContainsFunc(labels, func(l string) bool { return !strings.Contains(rest, l) }) {
-			continue
-		}
-		v, err := strconv.ParseFloat(value, 64)
-		if err != nil {
-			return 0, fmt.Errorf("read metric %s: %w", name, err)
-		}
-		sum += v
-	}
-	return sum, lines.Err()
 }
 
 // Reloads counts a node's reloads by its agent's own metric, the first start left out.
