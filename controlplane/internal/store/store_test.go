@@ -77,7 +77,7 @@ func TestNextMerges(t *testing.T) {
 	v1, v2, v3 := service("web", 1), service("web", 2), service("web", 3)
 	s.Apply(put("a", 1, v1))
 	changes, _ := next(t, s)
-	if c := changes.Objects; len(c) != 1 || c[0].Before != nil || c[0].After != v1 || c[0].Seen != at(1) {
+	if c := changes.Objects; len(c) != 1 || c[0].Before != nil || c[0].After != v1 || !c[0].Seen.Equal(at(1)) {
 		t.Fatalf("the new service is %+v", c)
 	}
 
@@ -85,10 +85,10 @@ func TestNextMerges(t *testing.T) {
 	s.Apply(put("a", 4, v3))
 	s.Apply(put("a", 6, service("other", 1)))
 	changes, read := next(t, s)
-	if len(changes.Objects) != 2 || changes.Seen() != at(4) {
+	if len(changes.Objects) != 2 || !changes.Seen().Equal(at(4)) {
 		t.Fatalf("merged: %+v", changes.Objects)
 	}
-	if web := changes.Objects[1]; web.Before != v1 || web.After != v3 || web.Seen != at(4) {
+	if web := changes.Objects[1]; web.Before != v1 || web.After != v3 || !web.Seen.Equal(at(4)) {
 		t.Errorf("web went %v -> %v seen %v, want v1 -> v3 seen at 4", web.Before, web.After, web.Seen)
 	}
 	if read.Service("a", "shop", "web") != v3 {

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -45,17 +46,15 @@ func Admit(object source.Object) (warnings []string, errs field.ErrorList) {
 		errs = append(errs, validateSecret(o)...)
 	case *v1alpha1.Fleet:
 		o.Default()
-		// The name is checked above, as for every kind.
-		errs = append(errs, o.Validate().Filter(at("metadata.name"))...)
+		errs = append(errs, o.Validate().Filter(isAboutName)...)
 	}
 	return warnings, errs
 }
 
-func at(path string) func(error) bool {
-	return func(err error) bool {
-		fieldErr, ok := err.(*field.Error)
-		return ok && fieldErr.Field == path
-	}
+// isAboutName finds what is checked for every kind already.
+func isAboutName(err error) bool {
+	var about *field.Error
+	return errors.As(err, &about) && about.Field == "metadata.name"
 }
 
 func defaultNamespace(kind source.Kind, object source.Object) []string {

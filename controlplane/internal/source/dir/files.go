@@ -138,7 +138,7 @@ var errMoved = errors.New("the file changed")
 
 // readFile reads a file of which the ident is known. It never waits, not for a pipe that somebody put there.
 func readFile(path string, id ident) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) //nolint:gosec // reading what stands there is what the source is for
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errMoved
 	}

@@ -172,9 +172,9 @@ func nowhere(err error) error {
 	return fmt.Errorf("the symlink leads nowhere, mend or remove it: %w", err)
 }
 
-func (w *walker) file(real, rel string, link bool) {
-	e := entry{real: real, link: link}
-	info, err := os.Stat(real)
+func (w *walker) file(path, rel string, link bool) {
+	e := entry{real: path, link: link}
+	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return

@@ -123,14 +123,14 @@ func keepSince(known map[string]time.Time, found map[string]error, now time.Time
 	}
 }
 
-// mark notes that a file, which is at real, may have changed.
-func (r *reader) mark(rel, real string, seen time.Time) *mark {
+// mark notes that a file, which is at a path without symlinks, may have changed.
+func (r *reader) mark(rel, path string, seen time.Time) *mark {
 	m := r.marks[rel]
 	if m == nil {
 		m = &mark{seen: seen}
 		r.marks[rel] = m
 	}
-	m.real = real
+	m.real = path
 	return m
 }
 

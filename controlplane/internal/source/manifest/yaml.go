@@ -75,13 +75,10 @@ func checkAliases(c chunk) error {
 		return nil
 	}
 	var tree any
-	if err := yamlv2.Unmarshal(c.text, &tree); err != nil {
-		return nil // the parser proper says it better
-	}
-	if left := deduct(MaxFileSize, tree); left < 0 {
+	if err := yamlv2.Unmarshal(c.text, &tree); err == nil && deduct(MaxFileSize, tree) < 0 {
 		return fmt.Errorf("the document from line %d: %w", c.line, ErrExpansion)
 	}
-	return nil
+	return nil // a document that does not parse is for the parser proper to explain
 }
 
 // deduct takes the text of a tree from what is left, and stops when nothing is.
