@@ -110,11 +110,12 @@ func pause(ctx context.Context, d time.Duration) error {
 // us from seeing that it never will.
 const servingTimeout = 500 * time.Millisecond
 
-// serving asks the runtime socket which worker serves, and fails if that one is leaving.
+// serving asks the runtime socket which worker serves, and fails if that one is leaving. It does not ask through the master, which may be busy starting
+// just that worker.
 func serving(ctx context.Context, socket string) (Identity, error) {
 	ctx, cancel := context.WithTimeout(ctx, servingTimeout)
 	defer cancel()
-	r, err := DialRuntime(ctx, socket)
+	r, err := dialSocket(ctx, socket)
 	if err != nil {
 		return Identity{}, err
 	}

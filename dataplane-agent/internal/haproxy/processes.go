@@ -65,11 +65,11 @@ func (p Processes) lists(pid int) bool {
 // ParseProcesses reads the answer to `show proc`. One that was cut off is no answer: a worker that is not listed would be taken for gone.
 func ParseProcesses(text string) (Processes, error) {
 	p := Processes{}
+	if !strings.HasSuffix(text, "\n\n") {
+		return p, fmt.Errorf("processes: the answer ends with %q, not with an empty line: %w", text[max(0, len(text)-80):], ErrMalformed)
+	}
 	section := ""
 	for line := range strings.Lines(text) {
-		if !strings.HasSuffix(line, "\n") {
-			return p, fmt.Errorf("processes: the answer ends in the line %.80q: %w", line, ErrMalformed)
-		}
 		line = strings.TrimSpace(line)
 		if rest, ok := strings.CutPrefix(line, "#"); ok {
 			section = strings.TrimSpace(rest)
@@ -80,7 +80,7 @@ func ParseProcesses(text string) (Processes, error) {
 		}
 		row, failed, err := parseProcess(line)
 		if err != nil {
-			return p, err
+			return Processes{}, err
 		}
 		row.Old = strings.HasPrefix(section, "old ")
 		p.Rows = append(p.Rows, row)
@@ -93,8 +93,8 @@ func ParseProcesses(text string) (Processes, error) {
 			p.Workers = append(p.Workers, row.PID)
 		}
 	}
-	if p.Master == 0 || section == "" || strings.HasPrefix(section, "<PID>") {
-		return p, fmt.Errorf("processes: no master, or no list of workers, in %.80q: %w", text, ErrMalformed)
+	if p.Master == 0 {
+		return Processes{}, fmt.Errorf("processes: no master in %.80q: %w", text, ErrMalformed)
 	}
 	return p, nil
 }

@@ -99,7 +99,10 @@ func ParseServersState(text string) ([]Server, error) {
 		}
 		return nil, fmt.Errorf("servers state: version %.20q: %w", version, ErrMalformed)
 	}
-	header, rest, _ := strings.Cut(rest, "\n")
+	header, rest, ok := strings.Cut(rest, "\n")
+	if !ok {
+		return nil, fmt.Errorf("servers state: the answer ends in its header: %w", ErrMalformed)
+	}
 	c, err := parseHeader(header)
 	if err != nil {
 		return nil, err
