@@ -71,7 +71,7 @@ func TestCheckThatCannotBeMade(t *testing.T) {
 	script := func(text string) string {
 		scripts++
 		path := filepath.Join(dir, "haproxy"+strconv.Itoa(scripts))
-		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o700); err != nil { //nolint:gosec // It is to be run.
+		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o700); err != nil {
 			t.Fatal(err)
 		}
 		return path

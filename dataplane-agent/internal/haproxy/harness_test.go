@@ -63,7 +63,7 @@ func each(t *testing.T, f func(t *testing.T, v version)) {
 
 // machine is a place where a HAProxy runs.
 type machine struct {
-	t       *testing.T
+	t       testing.TB
 	version version
 	dir     string
 	address string // of its frontend, on port 18080
@@ -78,7 +78,7 @@ func loopback() string {
 	return fmt.Sprintf("127.%d.%d.%d", 120+os.Getpid()%100, n/250, n%250+1)
 }
 
-func newMachine(t *testing.T, v version) *machine {
+func newMachine(t testing.TB, v version) *machine {
 	t.Helper()
 	// Not t.TempDir: the path of a socket is short, and the test's name would be a part of it.
 	dir, err := os.MkdirTemp("", "berth")
@@ -250,7 +250,7 @@ func within(t testing.TB, d time.Duration) context.Context {
 }
 
 // eventually waits for something to become true.
-func eventually(t *testing.T, what string, f func() bool) {
+func eventually(t testing.TB, what string, f func() bool) {
 	t.Helper()
 	ctx := within(t, 10*time.Second)
 	for !f() {

@@ -23,7 +23,7 @@ func idle(conn net.Conn) error {
 	var peekErr error
 	err = raw.Read(func(fd uintptr) bool {
 		one := make([]byte, 1)
-		n, _, peekErr = syscall.Recvfrom(int(fd), one, syscall.MSG_PEEK|syscall.MSG_DONTWAIT) //nolint:gosec // A file descriptor is an int.
+		n, _, peekErr = syscall.Recvfrom(int(fd), one, syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
 		return true
 	})
 	switch {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -44,10 +46,15 @@ func command(ctx context.Context, master, line string) (string, error) {
 		return string(b), fmt.Errorf("%s: %w: %w", line, ErrConnection, err)
 	case len(b) == 0:
 		return "", fmt.Errorf("%s: the master has closed the connection: %w", line, ErrConnection)
+	case strings.HasPrefix(string(b), noTarget):
+		return "", fmt.Errorf("%s: %.80q: %w", line, b, ErrConnection)
 	default:
 		return string(b), nil
 	}
 }
+
+// noTarget is how a master begins to say that it cannot reach a worker, or itself while it reloads. It says so of reloads that succeed, too.
+const noTarget = "Can't "
 
 func dialMaster(ctx context.Context, master string) (*net.UnixConn, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", master)
@@ -71,18 +78,40 @@ type State struct {
 	OldWorkers int
 }
 
-// Look finds out whether a worker still is the one that takes traffic. ErrConnection says that it cannot be told just now: a master that reloads itself does
-// not listen for some milliseconds, while its workers live.
+// Look finds out whether a worker still is the one that takes traffic. While it lives, the only error is ErrConnection: it cannot be told just now, such as
+// when a master that reloads itself does not listen for some milliseconds.
 func Look(ctx context.Context, master string, worker Identity) (State, error) {
-	p, err := Show(ctx, master)
-	if errors.Is(err, ErrNotRunning) && worker.Alive() {
-		return State{}, fmt.Errorf("%w: %w", ErrConnection, err)
+	s, err := look(ctx, master, worker)
+	if err != nil && !errors.Is(err, ErrConnection) && worker.Alive() {
+		err = fmt.Errorf("%w: %w", ErrConnection, err)
 	}
+	return s, err
+}
+
+func look(ctx context.Context, master string, worker Identity) (State, error) {
+	p, err := Show(ctx, master)
 	if err != nil {
 		return State{}, err
 	}
-	pid, ok := p.Current()
-	return State{Current: ok && pid == worker.PID && worker.Alive(), OldWorkers: p.Leaving()}, nil
+	if pid, ok := p.Current(); ok && pid == worker.PID {
+		return State{Current: worker.Alive(), OldWorkers: p.Leaving()}, nil
+	}
+	if !p.lists(worker.PID) || !worker.Alive() {
+		return State{OldWorkers: p.Leaving()}, nil
+	}
+	// The master names a new worker before that one serves, and it may never come to it. Until it does, the worker before is not told to leave.
+	text, err := command(ctx, master, "@!"+strconv.Itoa(worker.PID)+" show info")
+	if err != nil {
+		return State{}, err
+	}
+	info, err := ParseInfo(text)
+	if err != nil {
+		return State{}, err
+	}
+	if info.Stopping {
+		return State{OldWorkers: p.Leaving()}, nil
+	}
+	return State{Current: true, OldWorkers: max(0, p.Leaving()-1)}, nil
 }
 
 // Find meets a HAProxy that runs: it returns the worker that serves.

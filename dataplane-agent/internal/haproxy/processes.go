@@ -140,7 +140,7 @@ func parseUptime(text string) (time.Duration, error) {
 		if !ok || err != nil || n > unit.most {
 			return 0, fmt.Errorf("time %.20q: %w", text, ErrMalformed)
 		}
-		total, rest = total+time.Duration(n)*unit.d, after //nolint:gosec // Bounded above.
+		total, rest = total+time.Duration(n)*unit.d, after
 	}
 	if rest != "" {
 		return 0, fmt.Errorf("time %.20q: %w", text, ErrMalformed)

@@ -1,6 +1,7 @@
 package haproxy
 
 import (
+	"context"
 	"errors"
 	"net"
 	"strings"
@@ -137,5 +138,42 @@ func TestReloadWithATakenAddress(t *testing.T) {
 			t.Fatalf("the reload has not mended the worker's socket: %v", err)
 		}
 		_ = r.Close()
+	})
+}
+
+// While a reload is under way, one that comes to nothing included, the worker before is the current one or it cannot be told; it is never said to be gone.
+func TestLookDuringAReload(t *testing.T) {
+	each(t, func(t *testing.T, v version) {
+		m := newMachine(t, v)
+		_, id := m.start()
+		m.settle()
+		taken := listen(t)
+		for _, more := range []string{"foo bar\n", "frontend g from dd\n bind " + taken + "\n default_backend b\n"} {
+			m.configure(more)
+			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+			ended := make(chan error, 1)
+			go func() {
+				_, err := Reload(ctx, m.master(), m.worker(), id)
+				ended <- err
+			}()
+			var told, untold int
+			for err := error(nil); err == nil; {
+				s, lookErr := Look(ctx, m.master(), id)
+				switch {
+				case lookErr == nil && s.Current && s.OldWorkers == 0:
+					told++
+				case errors.Is(lookErr, ErrConnection):
+					untold++
+				default:
+					t.Errorf("Look = %+v, %v", s, lookErr)
+				}
+				select {
+				case err = <-ended:
+				case <-time.After(time.Millisecond):
+				}
+			}
+			cancel()
+			t.Logf("of %d looks %d could not be answered", told+untold, untold)
+		}
 	})
 }
