@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/berth-proxy/berth/api/snapshot"
@@ -16,8 +17,11 @@ import (
 // visibleWithin is how long what was written is read again before it counts as not visible; the first reads come much sooner.
 const visibleWithin = 60 * time.Millisecond
 
-// readAllFrom is the number of backends from which one reading of everything is cheaper than one for each.
-const readAllFrom = 64
+// One reading of everything is cheaper than one for each from a number of backends that is no small part of all.
+const (
+	readAllFrom = 64
+	readAllPart = 4
+)
 
 // Table is what one backend of the worker shall have.
 type Table struct {
@@ -52,6 +56,23 @@ func (o Outcome) Complete() bool {
 	return len(o.Missing) == 0 && len(o.Absent) == 0 && len(o.Different) == 0 && len(o.Maps) == 0
 }
 
+func (o *Outcome) lacks(backend string, slots int) {
+	if o.Missing == nil {
+		o.Missing = map[string]int{}
+	}
+	o.Missing[backend] = slots
+}
+
+// refuses notes the first of HAProxy's words about a slot.
+func (o *Outcome) refuses(s Slot, words string) {
+	if o.Refused == nil {
+		o.Refused = map[Slot]string{}
+	}
+	if o.Refused[s] == "" {
+		o.Refused[s] = words
+	}
+}
+
 // Worker is one running worker process.
 type Worker struct {
 	// Process is the worker's identity on the machine.
@@ -61,15 +82,29 @@ type Worker struct {
 
 	conn *haproxy.Runtime
 	have map[string][]plan.Server
+	// fixed are the backends that take no servers at run time.
+	fixed map[string]struct{}
 }
 
 // New takes over a connection to the worker's runtime socket. Nothing is known of its servers until Read or Assume.
 func New(conn *haproxy.Runtime, process haproxy.Identity) *Worker {
-	return &Worker{Process: process, conn: conn, have: map[string][]plan.Server{}}
+	return &Worker{Process: process, conn: conn, have: map[string][]plan.Server{}, fixed: map[string]struct{}{}}
 }
 
 // Close ends the connection.
 func (w *Worker) Close() { _ = w.conn.Close() }
+
+// Serves asks the worker whether it takes traffic: haproxy.ErrStopping says that it is leaving.
+func (w *Worker) Serves(ctx context.Context) error {
+	info, err := w.conn.Info(ctx)
+	if err == nil && info.Stopping {
+		err = haproxy.ErrStopping
+	}
+	if err != nil {
+		return fmt.Errorf("ask worker %d whether it serves: %w", w.Process.PID, err)
+	}
+	return nil
+}
 
 // Assume notes what a worker has that was started with this table in its configuration, until it is read.
 func (w *Worker) Assume(backend string, slots []snapshot.Slot) {
@@ -86,22 +121,33 @@ func (w *Worker) Assume(backend string, slots []snapshot.Slot) {
 
 // ReadAll reads all servers of the worker.
 func (w *Worker) ReadAll(ctx context.Context) error {
+	_, err := w.Servers(ctx)
+	return err
+}
+
+// Servers is ReadAll, and returns what the worker has answered.
+func (w *Worker) Servers(ctx context.Context) ([]haproxy.Server, error) {
 	servers, err := w.conn.ServersState(ctx, "")
 	if err != nil {
-		return fmt.Errorf("read all servers of worker %d: %w", w.Process.PID, err)
+		return nil, fmt.Errorf("read all servers of worker %d: %w", w.Process.PID, err)
 	}
 	w.have = group(servers)
-	return nil
+	return servers, nil
 }
 
 // Backends lists what the worker was last read to have. The caller does not alter it.
 func (w *Worker) Backends() map[string][]plan.Server { return w.have }
 
-// read reads some backends. One that the worker does not have is forgotten.
+// read reads some backends, or all where that is cheaper.
 func (w *Worker) read(ctx context.Context, backends []string) error {
-	if len(backends) >= readAllFrom {
+	if len(backends) >= readAllFrom && len(backends)*readAllPart >= len(w.have) {
 		return w.ReadAll(ctx)
 	}
+	return w.readEach(ctx, backends)
+}
+
+// readEach reads some backends. One that the worker does not have is forgotten.
+func (w *Worker) readEach(ctx context.Context, backends []string) error {
 	answers, err := w.conn.ServersStates(ctx, backends)
 	if err != nil {
 		return fmt.Errorf("read %d backends of worker %d: %w", len(backends), w.Process.PID, err)
@@ -112,10 +158,7 @@ func (w *Worker) read(ctx context.Context, backends []string) error {
 		}
 		delete(w.have, backends[i])
 		if a.Err == nil {
-			w.have[backends[i]] = nil // it is there, if without a server
-		}
-		for b, servers := range group(a.Servers) {
-			w.have[b] = servers
+			w.have[backends[i]] = group(a.Servers)[backends[i]] // nil if it is there without a server
 		}
 	}
 	return nil
@@ -191,7 +234,7 @@ func (w *Worker) Apply(ctx context.Context, tables []Table, maps []plan.MapChang
 	return out, w.readMaps(ctx, maps, &out)
 }
 
-// learn reads the backends of which nothing is known.
+// learn reads the backends of which nothing is known. One by one, as a reading of everything does not show a backend without servers.
 func (w *Worker) learn(ctx context.Context, tables []Table) error {
 	var unknown []string
 	for _, t := range tables {
@@ -199,13 +242,10 @@ func (w *Worker) learn(ctx context.Context, tables []Table) error {
 			unknown = append(unknown, t.Backend)
 		}
 	}
-	// One by one, as a reading of everything does not show a backend without servers.
-	for part := range slices.Chunk(unknown, readAllFrom-1) {
-		if err := w.read(ctx, part); err != nil {
-			return err
-		}
+	if len(unknown) == 0 {
+		return nil
 	}
-	return nil
+	return w.readEach(ctx, unknown)
 }
 
 func (w *Worker) plan(tables []Table, maps []plan.MapChange, touched map[string]Table, out *Outcome) []plan.Command {
@@ -216,12 +256,10 @@ func (w *Worker) plan(tables []Table, maps []plan.MapChange, touched map[string]
 			out.Absent = append(out.Absent, t.Backend)
 			continue
 		}
-		c, missing := plan.Table{Backend: t.Backend, Have: have, Want: t.Slots, Options: t.Options, CanAdd: w.CanAdd}.Commands()
+		_, fixed := w.fixed[t.Backend]
+		c, missing := plan.Table{Backend: t.Backend, Have: have, Want: t.Slots, Options: t.Options, CanAdd: w.CanAdd && !fixed}.Commands()
 		if missing > 0 {
-			if out.Missing == nil {
-				out.Missing = map[string]int{}
-			}
-			out.Missing[t.Backend] = missing
+			out.lacks(t.Backend, missing)
 		}
 		if len(c) > 0 {
 			touched[t.Backend] = t
@@ -254,13 +292,10 @@ func (w *Worker) write(ctx context.Context, commands []plan.Command, out *Outcom
 			// A map's answer does not count: the map is read back.
 		case errors.Is(r.Err, haproxy.ErrNoSuchBackend), errors.Is(r.Err, haproxy.ErrNoSuchServer):
 			// What is known of the worker is wrong; reading back shows it.
+		case strings.HasPrefix(c.Line, "add server "):
+			w.fixed[c.Backend] = struct{}{} // reading back shows how many slots are missing; a reload brings them
 		default:
-			if out.Refused == nil {
-				out.Refused = map[Slot]string{}
-			}
-			if s := (Slot{c.Backend, c.Slot}); out.Refused[s] == "" {
-				out.Refused[s] = r.Err.Error()
-			}
+			out.refuses(Slot{c.Backend, c.Slot}, r.Err.Error())
 		}
 	}
 	return nil
@@ -308,14 +343,15 @@ func (w *Worker) readBack(ctx context.Context, touched map[string]Table, out *Ou
 	}
 }
 
-// equal says whether the worker shows the table: but for the refused slots, which it shows as free, and those that it cannot be given.
+// equal says whether the worker shows the table: the refused slots free, and without those that it cannot be given.
 func (w *Worker) equal(t Table, out *Outcome) bool {
-	want := t.Slots
-	if n := out.Missing[t.Backend]; n > 0 {
-		want = want[:len(want)-n]
+	have := w.have[t.Backend]
+	if _, fixed := w.fixed[t.Backend]; fixed && len(have) < len(t.Slots) {
+		out.lacks(t.Backend, len(t.Slots)-len(have))
 	}
-	for _, i := range plan.Different(w.have[t.Backend], want) {
-		if out.Refused[Slot{t.Backend, i}] == "" {
+	want := t.Slots[:len(t.Slots)-out.Missing[t.Backend]]
+	for _, i := range plan.Different(have, want) {
+		if out.Refused[Slot{t.Backend, i}] == "" || i >= len(have) || !have[i].Equal(plan.Wanted(snapshot.Slot{})) {
 			return false
 		}
 	}
