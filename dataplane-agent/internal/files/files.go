@@ -6,6 +6,7 @@
 package files
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"net"
@@ -58,24 +59,28 @@ func (w Writer) WriteCandidate(rev *snapshot.Revision, gen *snapshot.Generation)
 	return filepath.Join(dir, render.ConfigFile), nil
 }
 
-// Write puts a state in force: the next start or reload of HAProxy reads it.
-func (w Writer) Write(rev *snapshot.Revision, gen *snapshot.Generation) error {
+// Write puts a state in force: the next start or reload of HAProxy reads it. It returns the files that did not say so already.
+func (w Writer) Write(rev *snapshot.Revision, gen *snapshot.Generation) (written []string, err error) {
 	rendered, err := render.Files(rev, gen, render.NodeMachine(w.settings, w.settings.StateDir, rev))
 	if err != nil {
-		return fmt.Errorf("render revision %s: %w", rev.Digest().Short(), err)
+		return nil, fmt.Errorf("render revision %s: %w", rev.Digest().Short(), err)
 	}
 	names := slices.Sorted(maps.Keys(rendered))
 	slices.SortStableFunc(names, func(a, b string) int { return last(a) - last(b) })
 	for _, name := range names {
 		path := filepath.Join(w.settings.StateDir, name)
+		if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, rendered[name]) { //nolint:gosec // The path is one of the agent's own state directory.
+			continue
+		}
 		if err := disk.MakeDir(filepath.Dir(path)); err != nil {
-			return err
+			return written, err
 		}
-		if err := disk.WriteChanged(path, rendered[name], 0o600); err != nil {
-			return err
+		if err := disk.Write(path, rendered[name], 0o600); err != nil {
+			return written, err
 		}
+		written = append(written, name)
 	}
-	return nil
+	return written, nil
 }
 
 func last(name string) int {

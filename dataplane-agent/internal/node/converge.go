@@ -3,61 +3,59 @@ package node
 import (
 	"context"
 	"errors"
-	"sort"
+	"fmt"
 	"time"
 
-	"google.golang.org/protobuf/types/known/timestamppb"
-
 	"github.com/berth-proxy/berth/api/snapshot"
-	"github.com/berth-proxy/berth/api/wire"
 	"github.com/berth-proxy/berth/dataplane-agent/internal/haproxy"
 	"github.com/berth-proxy/berth/dataplane-agent/internal/plan"
 	"github.com/berth-proxy/berth/dataplane-agent/internal/worker"
 	fleetv1 "github.com/berth-proxy/berth/proto/berth/fleet/v1"
 )
 
-// batchSize is the most backends of one batch, so that a whole fleet's tables are written in parts and a new update is not kept waiting long.
+// batchSize is the most backends of one batch. After each the loop hears what is new, so that a fleet's worth of tables keeps no update waiting.
 const batchSize = 512
 
-// converge goes as far as is possible now from what the worker has to what is held.
+// converge goes as far as one turn allows from what the worker has to what is held.
 func (n *Node) converge(ctx context.Context) {
 	now := time.Now()
-	if !n.retry.IsZero() && now.Before(n.retry) && n.worker == nil {
-		return // what could not be done is not tried at every event
-	}
-	if n.worker == nil && n.task == nil {
-		n.find(ctx, now)
+	if n.worker == nil && n.workerSeen.ready(now) {
+		n.seek(ctx, now)
 	}
 	if n.worker != nil {
 		n.applyTables(ctx, now)
-		n.applyMaps(ctx)
+	}
+	if n.worker != nil && len(n.stale) == 0 {
+		n.applyMaps(ctx, now)
 	}
 	if n.task == nil {
-		n.startTask(ctx, time.Now())
+		n.startTask(ctx, now)
 	}
 	n.tellApplied()
 }
 
-// applyTables writes the tables that are not known to be as wanted.
+// applyTables writes a batch of the tables that are not known to be as wanted.
 func (n *Node) applyTables(ctx context.Context, now time.Time) {
-	for len(n.stale) > 0 && n.worker != nil {
-		if !n.retry.IsZero() && now.Before(n.retry) {
-			return
+	if len(n.later) > 0 && n.tablesAgain.ready(now) {
+		for backend := range n.later {
+			n.stale[backend] = struct{}{}
 		}
-		tables := n.tables(batchSize)
-		if len(tables) == 0 {
-			return
-		}
+		clear(n.later)
+	}
+	if len(n.stale) == 0 {
+		return
+	}
+	if tables := n.tables(batchSize); len(tables) > 0 {
 		out, err := n.apply(ctx, tables, nil)
 		if err != nil {
 			n.lost(now, err)
 			return
 		}
-		if n.noteOutcome(tables, out); len(out.Different) > 0 {
-			n.fail(fleetv1.Code_CODE_NOT_VISIBLE, notVisible(out.Different), n.backOff(now))
-			return
-		}
-		n.retry, n.retryDelay = time.Time{}, 0
+		n.noteOutcome(now, tables, out)
+	}
+	if len(n.stale) == 0 && len(n.later) == 0 {
+		n.tablesAgain.reset()
+		n.mended(aboutSlots)
 	}
 }
 
@@ -79,7 +77,7 @@ func (n *Node) tables(limit int) []worker.Table {
 			delete(n.missing, backend)
 			continue
 		}
-		out = append(out, worker.Table{Backend: backend, Slots: n.effective(t), Options: b.ServerOptions})
+		out = append(out, worker.Table{Backend: backend, Slots: n.excepted.free(t), Options: b.ServerOptions})
 		if len(out) == limit {
 			break
 		}
@@ -87,153 +85,143 @@ func (n *Node) tables(limit int) []worker.Table {
 	return out
 }
 
-// backend is the backend that the worker runs under that name, nil if none.
+// backend is the backend that the worker runs under that name, nil if none. A worker whose revision is not known, such as one that was started from an old
+// file, is taken to have those that are held: their slots are right long before a reload brings the rest.
 func (n *Node) backend(name string) *snapshot.Backend {
 	if n.loaded == nil {
-		return nil
+		return n.held.Revision.Backend(name)
 	}
 	return n.loaded.Backend(name)
 }
 
-// effective is the table without the slots that are refused: own listeners at once (NODE-7), and those that HAProxy refused while they are wanted unchanged.
-func (n *Node) effective(t *snapshot.Table) []snapshot.Slot {
-	slots := t.Slots
-	var own []snapshot.Slot
-	except := func(i int) {
-		if own == nil {
-			own = append(own, slots...)
-		}
-		own[i] = snapshot.Slot{}
-	}
-	for i, s := range slots {
-		name := worker.Slot{Backend: t.Backend, Index: i}
-		if s.State == snapshot.Free {
-			continue
-		}
-		if n.listeners.Contains(s.Server()) {
-			n.except(name, s, fleetv1.Code_CODE_OWN_LISTENER, s.Server().String()+" is a listener of this HAProxy; the slot stays free")
-			except(i)
-		} else if e, ok := n.excepted[name]; ok && e.slot == s {
-			except(i)
-		}
-	}
-	if own != nil {
-		return own
-	}
-	return slots
-}
-
-func (n *Node) except(name worker.Slot, s snapshot.Slot, code fleetv1.Code, message string) {
-	if e, ok := n.excepted[name]; ok && e.slot == s {
-		return
-	}
-	n.excepted[name] = exception{s, code, message}
-	n.log.Warn().Str("backend", name.Backend).Int("slot", name.Index+1).Str("endpoint", s.Endpoint).Str("reason", message).
-		Msg("a slot cannot be applied")
-}
-
 // noteOutcome takes what was read back off the stale tables.
-func (n *Node) noteOutcome(tables []worker.Table, out worker.Outcome) {
-	if len(out.Absent) > 0 {
+func (n *Node) noteOutcome(now time.Time, tables []worker.Table, out worker.Outcome) {
+	if len(out.Absent) > 0 && n.loaded != nil && n.repair == plan.None {
 		// The worker does not run what it is believed to: its configuration is to be brought to it again.
 		n.log.Warn().Strs("backends", out.Absent[:min(3, len(out.Absent))]).Msg("the worker lacks backends of its revision")
-		n.reload.want(plan.Repair)
-	}
-	absent := map[string]bool{}
-	for _, b := range out.Absent {
-		absent[b] = true
+		n.repair = plan.Repair
 	}
 	for s, message := range out.Refused {
 		if t := n.held.Generation.Table(s.Backend); t != nil && s.Index < len(t.Slots) {
-			n.except(s, t.Slots[s.Index], fleetv1.Code_CODE_SLOT_REFUSED, message)
+			n.except(s.Backend, s.Index, exception{t.Slots[s.Index], fleetv1.Code_CODE_SLOT_REFUSED, message})
 		}
-	}
-	different := map[string]bool{}
-	for _, b := range out.Different {
-		different[b] = true
 	}
 	for _, t := range tables {
-		if missing := out.Missing[t.Backend]; missing > 0 {
-			n.missing[t.Backend] = missing
-		} else if absent[t.Backend] {
-			n.missing[t.Backend] = len(t.Slots)
-		} else {
-			delete(n.missing, t.Backend)
-		}
-		if !different[t.Backend] {
-			delete(n.stale, t.Backend)
-		}
-		n.dropExceptions(t)
+		delete(n.stale, t.Backend)
+		delete(n.missing, t.Backend)
 	}
-	if len(n.missing) > 0 {
-		n.reload.want(plan.Slots)
+	for backend, missing := range out.Missing {
+		n.missing[backend] = missing
 	}
-	if n.filesBehind.IsZero() {
-		n.filesBehind = time.Now()
+	for _, backend := range out.Different {
+		n.later[backend] = struct{}{}
+	}
+	if len(out.Different) > 0 {
+		n.fail(aboutSlots, fleetv1.Code_CODE_NOT_VISIBLE, notVisible(out.Different), n.tablesAgain.failed(now))
+	}
+	if len(n.stale) == 0 {
+		n.stale = map[string]struct{}{} // walking through a map costs what it once held
 	}
 }
 
-// dropExceptions forgets exceptions about what is no longer wanted.
-func (n *Node) dropExceptions(t worker.Table) {
-	if len(n.excepted) == 0 {
+// except notes that a slot is refused.
+func (n *Node) except(backend string, index int, e exception) {
+	if n.excepted.add(backend, index, e) {
+		n.log.Warn().Str("backend", backend).Int("slot", index+1).Str("endpoint", e.slot.Endpoint).Str("reason", e.message).Msg("a slot cannot be applied")
+	}
+}
+
+// exceptOwn notes which slots of a table are listeners of this HAProxy (NODE-7).
+func (n *Node) exceptOwn(t *snapshot.Table) {
+	for i, s := range t.Slots {
+		n.exceptIfOwn(t.Backend, i, s)
+	}
+}
+
+// exceptOwnOf is exceptOwn for what has changed of a table, which is nil if it is gone.
+func (n *Node) exceptOwnOf(t *snapshot.Table, backend string, d snapshot.TableDelta) {
+	n.excepted.settle(backend, t)
+	if t == nil {
 		return
 	}
-	held := n.held.Generation.Table(t.Backend)
-	for name, e := range n.excepted {
-		if name.Backend == t.Backend && (held == nil || name.Index >= len(held.Slots) || held.Slots[name.Index] != e.slot) {
-			delete(n.excepted, name)
+	for i := range d.Slots {
+		if i < len(t.Slots) {
+			n.exceptIfOwn(backend, i, t.Slots[i])
 		}
 	}
 }
 
-// applyMaps brings the revision to the worker if only entries of maps differ, else asks for a reload.
-func (n *Node) applyMaps(ctx context.Context) {
-	if n.loaded == nil || n.delta.Empty() || n.rejected[n.held.Revision.Digest()] != nil {
+func (n *Node) exceptIfOwn(backend string, index int, s snapshot.Slot) {
+	if s.State != snapshot.Free && n.listeners.Contains(s.Server()) {
+		n.except(backend, index, exception{s, fleetv1.Code_CODE_OWN_LISTENER, s.Server().String() + " is a listener of this HAProxy; the slot stays free"})
+	}
+}
+
+// rendering is the generation as a configuration may say it: without own listeners. What HAProxy refused at run time it may take at its start.
+func (n *Node) rendering() *snapshot.Generation {
+	return n.excepted.without(fleetv1.Code_CODE_OWN_LISTENER, n.held.Generation)
+}
+
+// planned is how the worker is led from the loaded revision to the held one.
+type planned struct {
+	// done says that reason and maps belong to the delta.
+	done   bool
+	reason plan.Reason
+	maps   []plan.MapChange
+}
+
+// plan looks at the delta once: while a reload for it is under way, no endpoint change pays for its size.
+func (n *Node) plan() planned {
+	if !n.planned.done {
+		n.planned = planned{done: true}
+		n.planned.reason, n.planned.maps = plan.Revision(n.loaded, n.delta)
+	}
+	return n.planned
+}
+
+// wantsHeld says whether the worker is to be led from the loaded revision to the held one.
+func (n *Node) wantsHeld() bool {
+	return n.loaded != nil && n.loaded != n.held.Revision && !n.incomplete && !n.rejected.has(n.held.Revision.Digest())
+}
+
+// applyMaps brings the revision to the worker if no more than entries of maps differ.
+func (n *Node) applyMaps(ctx context.Context, now time.Time) {
+	if !n.wantsHeld() || n.repair != plan.None || n.plan().reason != plan.None {
 		return
 	}
-	reason, changes := plan.Revision(n.loaded, n.delta)
-	if reason != plan.None {
-		n.reload.want(reason)
-		return
-	}
-	now := time.Now()
-	if !n.retry.IsZero() && now.Before(n.retry) {
-		return
-	}
-	out, err := n.apply(ctx, nil, changes)
+	out, err := n.apply(ctx, nil, n.plan().maps)
 	for _, name := range out.Maps {
 		if err != nil {
 			break
 		}
 		n.log.Warn().Str("map", name).Msg("the worker does not show what was written; the whole map is written anew")
-		err = n.replaceMap(ctx, name)
+		err = n.replaceMap(ctx, name, n.held.Revision)
 	}
 	switch {
 	case errors.Is(err, worker.ErrNotVisible), errors.Is(err, haproxy.ErrRefused):
-		n.reload.want(plan.Map)
-		return
+		n.log.Warn().Err(err).Msg("a map cannot be changed at run time; a reload brings it")
+		n.repair = plan.Map
 	case err != nil:
 		n.lost(now, err)
-		return
-	}
-	n.by, n.reason = fleetv1.By_BY_RUNTIME, plan.None
-	n.runs(n.held.Revision)
-	if n.filesBehind.IsZero() {
-		n.filesBehind = now
+	default:
+		n.by, n.reason = fleetv1.By_BY_RUNTIME, plan.None
+		n.runs(n.held.Revision)
 	}
 }
 
-func (n *Node) replaceMap(ctx context.Context, name string) error {
+func (n *Node) replaceMap(ctx context.Context, name string, rev *snapshot.Revision) error {
 	ctx, cancel := context.WithTimeout(ctx, n.cfg.CommandTimeout)
 	defer cancel()
-	return n.worker.ReplaceMap(ctx, name, n.held.Revision.Entries(name))
+	return n.worker.ReplaceMap(ctx, name, rev.Entries(name))
 }
 
 // runs notes the revision that the worker has.
 func (n *Node) runs(rev *snapshot.Revision) {
 	n.loaded = rev
-	n.delta = snapshot.RevisionDelta{}
-	if rev != n.held.Revision {
+	n.planned = planned{}
+	if rev == n.held.Revision {
+		n.delta = snapshot.RevisionDelta{Changes: map[snapshot.Key]snapshot.Resource{}}
+	} else {
 		n.delta = snapshot.DiffRevisions(rev, n.held.Revision)
 	}
 	if n.held.Running == nil || n.held.Running.Digest() != rev.Digest() {
@@ -246,56 +234,50 @@ func (n *Node) runs(rev *snapshot.Revision) {
 	}
 }
 
-// tellApplied reports what was read back, if it is news (NODE-3).
-func (n *Node) tellApplied() {
-	if n.worker == nil {
-		return
+// need says why a new worker is needed now, by the weightiest reason; None if it is not, or if there is nothing that it could run. It costs the
+// same whatever is held, once the held revision was looked at.
+func (n *Node) need() plan.Reason {
+	reason := plan.None
+	because := func(r plan.Reason) {
+		if r != plan.None && (reason == plan.None || r < reason) {
+			reason = r
+		}
 	}
-	now := n.applied
-	if n.loaded != nil {
-		now.Revision = wire.Mark{Version: n.loaded.Version, Digest: n.loaded.Digest()}
+	switch {
+	case n.down:
+		because(plan.Start)
+	case n.incomplete: // what runs is better than what is held
+	default:
+		because(n.repair)
+		if n.wantsHeld() {
+			because(n.plan().reason)
+		}
+		if len(n.missing) > 0 {
+			because(plan.Slots)
+		}
 	}
-	if len(n.stale) == 0 && len(n.missing) == 0 && n.loaded != nil {
-		now.Generation = wire.Mark{Version: n.held.Generation.Version, Digest: n.held.Generation.Digest()}
+	if reason != plan.None && n.next(reason) == nil {
+		return plan.None
 	}
-	if now == n.applied {
-		return
-	}
-	a := &fleetv1.Applied{
-		Applied: now.Proto(), Worker: n.workerProto(), By: fleetv1.By_BY_RUNTIME, Excepted: n.exceptedProto(),
-		Haproxy: &fleetv1.HAProxy{Version: n.haproxyVersion, Capabilities: capabilities(n.capabilities, n.cfg.AddServers)},
-	}
-	var waited pending
-	if now.Generation != n.applied.Generation {
-		waited, n.fast = n.fast, pending{}
-	}
-	if now.Revision != n.applied.Revision {
-		a.By, a.Reason = n.by, reasons[n.reason]
-		waited, n.slow = waited.older(n.slow), pending{}
-	}
-	if !waited.since.IsZero() {
-		a.Took = duration(time.Since(waited.since))
-	}
-	if !waited.seen.IsZero() {
-		a.Seen = timestamppb.New(waited.seen)
-	}
-	n.applied = now
-	if now.Same(wire.MarksOf(n.held.Revision, n.held.Generation)) {
-		n.mended()
-	}
-	n.box.Applied(a)
+	return reason
 }
 
-func (n *Node) exceptedProto() []*fleetv1.ExceptedSlot {
-	var out []*fleetv1.ExceptedSlot
-	for s, e := range n.excepted {
-		out = append(out, &fleetv1.ExceptedSlot{Backend: s.Backend, Slot: uint32(s.Index + 1), Code: e.code, Message: wire.Text(e.message)}) //nolint:gosec // An index.
+// next is the revision that a start or reload is to bring: the newest, but the last good one if that is refused, and for a start the one that a worker has
+// run before: it is known to be good, and the newest is tried once HAProxy runs.
+func (n *Node) next(reason plan.Reason) *snapshot.Revision {
+	candidates := [...]*snapshot.Revision{n.held.Revision, n.loaded, n.held.Running}
+	if reason == plan.Start && !n.incomplete {
+		candidates = [...]*snapshot.Revision{n.held.Running, n.held.Revision, nil}
 	}
-	sort.Slice(out, func(i, j int) bool {
-		if out[i].GetBackend() != out[j].GetBackend() {
-			return out[i].GetBackend() < out[j].GetBackend()
+	for _, rev := range candidates {
+		if rev != nil && rev.Len() > 0 && !n.rejected.has(rev.Digest()) {
+			return rev
 		}
-		return out[i].GetSlot() < out[j].GetSlot()
-	})
-	return out[:min(len(out), wire.MaxExcepted)]
+	}
+	return nil
+}
+
+// notVisible says that a worker took a change and does not show it.
+func notVisible(backends []string) error {
+	return fmt.Errorf("the worker does not show what was written to %d backends, %q among them", len(backends), backends[:min(3, len(backends))])
 }

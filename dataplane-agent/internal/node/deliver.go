@@ -2,14 +2,13 @@ package node
 
 import (
 	"context"
-	"errors"
+	"maps"
 	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/berth-proxy/berth/api/snapshot"
 	"github.com/berth-proxy/berth/api/wire"
-	"github.com/berth-proxy/berth/dataplane-agent/internal/disk"
 	"github.com/berth-proxy/berth/dataplane-agent/internal/haproxy"
 	"github.com/berth-proxy/berth/dataplane-agent/internal/journal"
 	"github.com/berth-proxy/berth/dataplane-agent/internal/plan"
@@ -66,11 +65,8 @@ func (n *Node) SawEpoch(ctx context.Context, epoch uint64) {
 func (n *Node) publishHello() {
 	h := Hello{
 		Held:    wire.MarksOf(n.held.Revision, n.held.Generation),
-		Applied: n.applied, Dirty: n.dirty(), Epoch: n.epoch, Worker: n.workerProto(), HAProxyVersion: n.haproxyVersion,
-		Capabilities: capabilities(n.capabilities, n.cfg.AddServers), Revision: n.held.Revision, Generation: n.held.Generation,
-	}
-	for _, r := range n.rejected {
-		h.Rejected = append(h.Rejected, r)
+		Applied: n.applied, Dirty: n.dirty(), Epoch: n.epoch, Rejected: n.rejected.hello, Worker: n.workerProto(), HAProxyVersion: n.haproxy.version,
+		Capabilities: capabilities(n.haproxy.capabilities, n.cfg.AddServers), Revision: n.held.Revision, Generation: n.held.Generation,
 	}
 	n.mu.Lock()
 	n.hello = h
@@ -78,7 +74,9 @@ func (n *Node) publishHello() {
 }
 
 // dirty says whether the worker is not known to equal what was last reported.
-func (n *Node) dirty() bool { return n.worker == nil || len(n.stale) > 0 }
+func (n *Node) dirty() bool {
+	return n.worker == nil || n.loaded == nil || n.repair != plan.None || len(n.stale) > 0 || len(n.later) > 0
+}
 
 func (n *Node) workerProto() *fleetv1.Worker {
 	if n.worker == nil {
@@ -115,11 +113,7 @@ func (n *Node) take(u wire.Update) *fleetv1.Received {
 	}
 	u, err := n.keepCertificates(u)
 	if err != nil {
-		code := fleetv1.Code_CODE_INVALID
-		if errors.Is(err, disk.ErrWrite) {
-			code = fleetv1.Code_CODE_DISK
-		}
-		return answer(err, code)
+		return answer(err, fleetv1.Code_CODE_INVALID)
 	}
 	rev, gen, err := u.Apply(n.held.Revision, n.held.Generation)
 	if err != nil {
@@ -128,55 +122,58 @@ func (n *Node) take(u wire.Update) *fleetv1.Received {
 	n.epoch = u.To.Epoch()
 	n.wants(u, rev, gen)
 	n.journal.Append(u, n.held)
-	if u.ChangesRevision() {
-		n.slow.add(u.Seen)
-		if n.rejected[rev.Digest()] == nil {
-			n.box.Rejected(nil)
-		}
-	}
-	if u.ChangesGeneration() {
-		n.fast.add(u.Seen)
-	}
 	return answer(nil, fleetv1.Code_CODE_OK)
-}
-
-// keepCertificates puts the texts of the update's certificates into their files and takes them out of the update.
-func (n *Node) keepCertificates(u wire.Update) (wire.Update, error) {
-	for k, r := range u.Revision.Changes {
-		c, ok := r.(*snapshot.Certificate)
-		if !ok {
-			continue
-		}
-		kept, err := n.certs.Keep(c)
-		if err != nil {
-			return u, err
-		}
-		u.Revision.Changes[k] = kept // the update is ours alone
-	}
-	return u, nil
 }
 
 // wants notes what differs between what is held now and what the worker has.
 func (n *Node) wants(u wire.Update, rev *snapshot.Revision, gen *snapshot.Generation) {
 	old := n.held
 	n.held = journal.State{Revision: rev, Generation: gen, Running: old.Running}
-	tables := u.Generation
-	if u.ChangesGeneration() && u.Scope != fleetv1.Scope_SCOPE_CHANGES {
-		tables = snapshot.DiffGenerations(old.Generation, gen)
+	if n.filesBehind.IsZero() && !wire.MarksOf(rev, gen).Same(wire.MarksOf(old.Revision, old.Generation)) {
+		n.filesBehind = time.Now()
 	}
-	for backend := range tables.Tables {
+	if u.ChangesGeneration() {
+		n.wantsTables(u, old.Generation)
+	}
+	if u.ChangesRevision() {
+		n.wantsRevision(u)
+	}
+}
+
+func (n *Node) wantsTables(u wire.Update, old *snapshot.Generation) {
+	gen := n.held.Generation
+	d := u.Generation
+	if u.Scope != fleetv1.Scope_SCOPE_CHANGES {
+		d = snapshot.DiffGenerations(old, gen)
+	}
+	for backend, td := range d.Tables {
 		n.stale[backend] = struct{}{}
+		delete(n.later, backend)
+		n.exceptOwnOf(gen.Table(backend), backend, td)
 	}
 	if n.task != nil {
-		n.task.changed(tables)
+		n.task.changed(d, n.rendering())
 	}
-	if n.loaded == nil || !u.ChangesRevision() {
-		return
+	if (wire.Mark{Version: gen.Version, Digest: gen.Digest()}) != n.applied.Generation {
+		n.fast.add(u.Seen)
 	}
-	if u.Scope == fleetv1.Scope_SCOPE_CHANGES {
-		n.delta = n.delta.Merge(u.Revision)
-	} else {
+}
+
+func (n *Node) wantsRevision(u wire.Update) {
+	rev := n.held.Revision
+	n.incomplete = false
+	n.planned = planned{}
+	switch {
+	case n.loaded == nil:
+	case u.Scope == fleetv1.Scope_SCOPE_CHANGES:
+		maps.Copy(n.delta.Changes, u.Revision.Changes)
+	default:
 		n.delta = snapshot.DiffRevisions(n.loaded, rev)
+	}
+	refused := n.rejected.get(rev.Digest())
+	n.box.Rejected(refused)
+	if refused == nil && (wire.Mark{Version: rev.Version, Digest: rev.Digest()}) != n.applied.Revision {
+		n.slow.add(u.Seen)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -27,9 +28,10 @@ import (
 	fleetv1 "github.com/berth-proxy/berth/proto/berth/fleet/v1"
 )
 
-// eachHAProxy runs a test on the oldest and the newest HAProxy that there is.
+// eachHAProxy runs a test on the oldest and the newest HAProxy that there is. Most of a test's time is spent waiting, so some run at once.
 func eachHAProxy(t *testing.T, f func(t *testing.T, binary string)) {
 	t.Helper()
+	t.Parallel()
 	for name, fallback := range map[string]string{"OLD": "haproxy", "NEW": "../../../build/haproxy-new/haproxy"} {
 		binary := os.Getenv("BERTH_TEST_HAPROXY_" + name)
 		if binary == "" {
@@ -42,7 +44,10 @@ func eachHAProxy(t *testing.T, f func(t *testing.T, binary string)) {
 		if err != nil {
 			t.Fatalf("no HAProxy for BERTH_TEST_HAPROXY_%s: %v; run make setup", name, err)
 		}
-		t.Run(strings.ToLower(name), func(t *testing.T) { f(t, path) })
+		t.Run(strings.ToLower(name), func(t *testing.T) {
+			t.Parallel()
+			f(t, path)
+		})
 	}
 }
 
@@ -74,14 +79,22 @@ func newMachine(t *testing.T, binary string) *machine {
 	return m
 }
 
+// given are the ports that a test has been given.
+var given sync.Map
+
 func freePort(t *testing.T) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		port := l.Addr().(*net.TCPAddr).Port
+		_ = l.Close()
+		if _, taken := given.LoadOrStore(port, true); !taken {
+			return port
+		}
 	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 func (m *machine) socket(name string) string { return filepath.Join(m.dir, name) }
@@ -102,9 +115,10 @@ func (m *machine) endHAProxy() {
 // agent is a running Node.
 type agent struct {
 	*node.Node
-	t    *testing.T
-	box  *report.Box
-	stop func()
+	t        *testing.T
+	box      *report.Box
+	registry *prometheus.Registry
+	stop     func()
 }
 
 func (m *machine) start() *agent {
@@ -117,15 +131,15 @@ func (m *machine) start() *agent {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	box := report.New()
+	box, registry := report.New(), prometheus.NewRegistry()
 	n := node.New(m.cfg, node.Parts{
-		Log: zerolog.New(zerolog.NewTestWriter(m.t)), Box: box, Metrics: node.NewMetrics(prometheus.NewRegistry()), Journal: j, Held: held, Certs: folder,
+		Log: zerolog.New(zerolog.NewTestWriter(m.t)), Box: box, Metrics: node.NewMetrics(registry), Journal: j, Held: held, Certs: folder,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 2)
 	go func() { done <- n.Run(ctx) }()
 	go func() { done <- j.Run(ctx) }()
-	a := &agent{n, m.t, box, nil}
+	a := &agent{n, m.t, box, registry, nil}
 	stopped := false
 	a.stop = func() {
 		if stopped {
@@ -201,6 +215,20 @@ func (s *state) slots(backend string, ports ...int) wire.Update {
 	s.gen = s.gen.Apply(d, next.Version)
 	u.To = wire.MarksOf(nil, s.gen)
 	return u
+}
+
+// slot is slots that changes one of them.
+func (s *state) slot(backend string, index, port int) wire.Update {
+	var ports []int
+	for _, x := range s.gen.Table(backend).Slots {
+		p := int(x.Port)
+		if x.State == snapshot.Drain {
+			p = -p
+		}
+		ports = append(ports, p)
+	}
+	ports[index] = port
+	return s.slots(backend, ports...)
 }
 
 func (a *agent) deliver(u wire.Update) *fleetv1.Received {

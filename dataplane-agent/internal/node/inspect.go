@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
-	"github.com/berth-proxy/berth/api/snapshot"
-	"github.com/berth-proxy/berth/api/snapshot/render"
-	"github.com/berth-proxy/berth/dataplane-agent/internal/plan"
+	"github.com/berth-proxy/berth/dataplane-agent/internal/haproxy"
 	fleetv1 "github.com/berth-proxy/berth/proto/berth/fleet/v1"
 )
 
@@ -42,31 +41,37 @@ func (n *Node) inspected(ctx context.Context, backends []string) inspected {
 	}
 	ctx, cancel := context.WithTimeout(ctx, n.cfg.CommandTimeout)
 	defer cancel()
-	if err := n.worker.ReadAll(ctx); err != nil {
-		return inspected{err: fmt.Errorf("inspect worker %d: %w", n.worker.Process.PID, err)}
+	servers, err := n.worker.Servers(ctx)
+	if err != nil {
+		err = fmt.Errorf("inspect worker %d: %w", n.worker.Process.PID, err)
+		n.lost(time.Now(), err)
+		return inspected{err: err}
 	}
-	has := n.worker.Backends()
-	if len(backends) == 0 {
-		for b := range has {
-			backends = append(backends, b)
+	has := map[string]*fleetv1.InspectedBackend{}
+	var all []*fleetv1.InspectedBackend
+	for _, s := range servers {
+		b := has[s.Backend]
+		if b == nil {
+			b = &fleetv1.InspectedBackend{Backend: s.Backend}
+			has[s.Backend] = b
+			all = append(all, b)
 		}
+		b.Servers = append(b.Servers, inspectedServer(s))
+	}
+	if len(backends) == 0 {
+		return inspected{backends: all}
 	}
 	var out []*fleetv1.InspectedBackend
-	for _, b := range backends {
-		if servers, ok := has[b]; ok {
-			out = append(out, inspectedBackend(b, servers))
+	for _, name := range backends {
+		if b := has[name]; b != nil {
+			out = append(out, b)
 		}
 	}
 	return inspected{backends: out}
 }
 
-func inspectedBackend(name string, servers []plan.Server) *fleetv1.InspectedBackend {
-	out := &fleetv1.InspectedBackend{Backend: name}
-	for i, s := range servers {
-		out.Servers = append(out.Servers, &fleetv1.InspectedServer{
-			Name: render.ServerName(i), Address: s.Address.Addr().String(), Port: uint32(s.Address.Port()), Weight: uint32(s.Weight),
-			Maintenance: s.State == snapshot.Free, Drain: s.State == snapshot.Drain, Up: s.State != snapshot.Free,
-		})
+func inspectedServer(s haproxy.Server) *fleetv1.InspectedServer {
+	return &fleetv1.InspectedServer{
+		Name: s.Name, Address: s.Addr.String(), Port: uint32(s.Port), Weight: uint32(s.Weight), Maintenance: s.Maint, Drain: s.Drain, Up: s.Up, //nolint:gosec // At most 256.
 	}
-	return out
 }

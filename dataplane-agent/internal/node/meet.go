@@ -15,40 +15,78 @@ import (
 	fleetv1 "github.com/berth-proxy/berth/proto/berth/fleet/v1"
 )
 
-// begin decides what is wanted first: a HAProxy that runs is met by find; else one is started from what is held.
-func (n *Node) begin(ctx context.Context) {
-	if n.held.Running != nil && n.held.Running.Digest() != n.held.Revision.Digest() {
-		n.log.Info().Str("revision", n.held.Running.Digest().Short()).Msg("starting from the last revision that was run")
-	}
-	n.find(ctx, time.Now())
-}
-
-// find meets the HAProxy that runs, or asks for a start.
-func (n *Node) find(ctx context.Context, now time.Time) {
+// seek looks for the worker that runs, when none is known.
+func (n *Node) seek(ctx context.Context, now time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, n.cfg.CommandTimeout)
 	defer cancel()
-	id, err := haproxy.Find(ctx, n.cfg.masterSocket(), n.files.Socket())
+	n.workerSeen.at = now.Add(n.cfg.Watch) // if nothing else is found out
 	switch {
-	case errors.Is(err, haproxy.ErrNotRunning):
-		n.loaded = nil
-		if n.held.Revision.Len() > 0 {
-			n.reload.want(plan.Start)
+	case n.task == nil || n.task.reason == plan.None:
+		n.find(ctx, now)
+	case n.task.reason != plan.Start:
+		n.rejoin(ctx, now)
+	}
+}
+
+// find meets the HAProxy that runs, or notes that none does.
+func (n *Node) find(ctx context.Context, now time.Time) {
+	id, err := haproxy.Find(ctx, n.cfg.masterSocket(), n.files.Socket())
+	if errors.Is(err, haproxy.ErrNotRunning) && !n.lives() {
+		n.notRunning(now)
+		return
+	}
+	if err == nil {
+		err = n.adopt(ctx, now, id)
+	}
+	if err != nil {
+		n.letGo()
+		n.fail(aboutWorker, fleetv1.Code_CODE_UNREACHABLE, err, n.workerSeen.failed(now))
+		return
+	}
+	n.workerSeen.reset()
+	n.mended(aboutWorker)
+}
+
+// lives says whether a process of the HAProxy that was known lives on. Nobody listens for a master that executes itself again, and a worker that is
+// stopped does not answer: a second HAProxy beside them would take a part of their traffic.
+func (n *Node) lives() bool { return n.last.Alive() || n.process != nil && !n.process.Ended() }
+
+// notRunning notes that there is no HAProxy. One that died soon after its start is started again after a pause.
+func (n *Node) notRunning(now time.Time) {
+	if n.down {
+		return
+	}
+	n.down, n.loaded, n.repair = true, nil, plan.None
+	n.mended(aboutWorker)
+	if !n.started.IsZero() && now.Sub(n.started) < steady {
+		n.reload.failed(now)
+	}
+	n.started = time.Time{}
+}
+
+// rejoin connects to the worker that a reload is to replace, if the connection to it broke: it takes the changes until the new one serves.
+func (n *Node) rejoin(ctx context.Context, now time.Time) {
+	if n.loaded == nil || n.last.IsZero() || n.last != n.task.previous || !n.last.Alive() {
+		return
+	}
+	if _, err := n.connect(ctx, n.last); err != nil {
+		if !errors.Is(err, haproxy.ErrStopping) {
+			n.workerSeen.failed(now)
 		}
 		return
-	case err != nil:
-		n.fail(fleetv1.Code_CODE_UNREACHABLE, err, n.backOff(now))
-		return
 	}
-	if err := n.adopt(ctx, id); err != nil {
+	if err := n.worker.ReadAll(ctx); err != nil {
 		n.letGo()
-		n.fail(fleetv1.Code_CODE_UNREACHABLE, err, n.backOff(now))
+		n.workerSeen.failed(now)
 		return
 	}
-	n.retry, n.retryDelay = time.Time{}, 0
+	n.worker.CanAdd = n.cfg.AddServers && n.haproxy.capabilities.AddServer
+	n.workerSeen.reset()
+	n.mended(aboutWorker)
 }
 
 // adopt takes over a worker that this agent's loop has not started: it is asked what it runs and what it has.
-func (n *Node) adopt(ctx context.Context, id haproxy.Identity) error {
+func (n *Node) adopt(ctx context.Context, now time.Time, id haproxy.Identity) error {
 	info, err := n.connect(ctx, id)
 	if err != nil {
 		return err
@@ -56,101 +94,155 @@ func (n *Node) adopt(ctx context.Context, id haproxy.Identity) error {
 	if err := n.worker.ReadAll(ctx); err != nil {
 		return fmt.Errorf("adopt worker %d: %w", id.PID, err)
 	}
-	n.loaded = nil
-	for _, rev := range []*snapshot.Revision{n.held.Revision, n.held.Running} {
-		if rev != nil && info.Description == render.Description(rev.StructureDigest()) {
-			n.loaded = rev
-			break
+	n.probe(ctx)
+	n.met(now, id)
+	if n.loaded = n.knows(info.Description); n.loaded != nil {
+		n.by, n.reason = fleetv1.By_BY_RUNTIME, plan.None
+		n.runs(n.loaded)
+		if _, err := n.repairMaps(ctx); err != nil {
+			return err
 		}
 	}
 	n.log.Info().Int("worker", id.PID).Bool("known", n.loaded != nil).Msg("a running HAProxy is taken over")
-	n.everythingStale()
-	if n.loaded == nil {
-		if n.held.Revision.Len() > 0 {
-			n.reload.want(plan.Repair)
-		}
-		return nil
+	if n.filesBehind.IsZero() {
+		n.filesBehind = now // the files may be of the time before
 	}
-	n.by, n.reason = fleetv1.By_BY_RUNTIME, plan.None
-	n.runs(n.loaded)
-	return n.checkMaps(ctx)
+	if n.loaded == nil {
+		// Its slots can be right long before a reload brings the rest, but its lines are not known, so it is given no servers.
+		n.repair, n.worker.CanAdd = plan.Repair, false
+	}
+	return nil
 }
 
-// checkMaps compares the maps of an adopted worker with its revision, and writes those anew that differ.
-func (n *Node) checkMaps(ctx context.Context) error {
-	for m := range snapshot.Of[*snapshot.Map](n.loaded, snapshot.KindMap) {
-		same, err := n.worker.CheckMap(ctx, m.Name, n.loaded.Entries(m.Name))
-		if err == nil && !same {
-			err = n.worker.ReplaceMap(ctx, m.Name, n.loaded.Entries(m.Name))
-		}
-		switch {
-		case errors.Is(err, worker.ErrNotVisible), errors.Is(err, haproxy.ErrRefused):
-			n.reload.want(plan.Repair)
-		case err != nil:
-			return err
+// met notes that another worker than the last is known now, of which everything has just been read.
+func (n *Node) met(now time.Time, id haproxy.Identity) {
+	if !n.last.IsZero() && n.last != id {
+		n.observed.restarts++
+		n.metrics.restart()
+	}
+	n.last, n.verified, n.audited = id, now, now
+	n.down, n.repair = false, plan.None
+	n.excepted.forget(fleetv1.Code_CODE_SLOT_REFUSED) // another worker may take them
+	n.everythingStale()
+}
+
+// knows is the revision that describes itself so, nil if it is none of those that this node has to do with.
+func (n *Node) knows(description string) *snapshot.Revision {
+	for _, rev := range []*snapshot.Revision{n.held.Revision, n.held.Running, n.attempted} {
+		if rev != nil && rev.Len() > 0 && description == render.Description(rev.StructureDigest()) {
+			return rev
 		}
 	}
 	return nil
 }
 
+// repairMaps compares the worker's maps with its revision, writes those anew that differ, and says how many did. One that cannot be written is left to
+// a reload.
+func (n *Node) repairMaps(ctx context.Context) (repaired int, err error) {
+	for m := range snapshot.Of[*snapshot.Map](n.loaded, snapshot.KindMap) {
+		same, err := n.worker.CheckMap(ctx, m.Name, n.loaded.Entries(m.Name))
+		if err == nil && !same {
+			repaired++
+			err = n.worker.ReplaceMap(ctx, m.Name, n.loaded.Entries(m.Name))
+		}
+		switch {
+		case errors.Is(err, worker.ErrNotVisible), errors.Is(err, haproxy.ErrRefused):
+			n.log.Warn().Err(err).Msg("a map cannot be written at run time; a reload brings it")
+			n.repair = plan.Map
+		case err != nil:
+			return repaired, fmt.Errorf("compare map %s of worker %d: %w", m.Name, n.worker.Process.PID, err)
+		}
+	}
+	return repaired, nil
+}
+
+// connectWithin is how long another worker may answer at the socket than the one that was found to serve: both accept for a moment.
+const connectWithin = 200 * time.Millisecond
+
 // connect opens the connection to a worker and closes the one before (NODE-4).
 func (n *Node) connect(ctx context.Context, id haproxy.Identity) (haproxy.Info, error) {
-	conn, err := haproxy.DialRuntime(ctx, n.files.Socket())
-	if err != nil {
-		return haproxy.Info{}, fmt.Errorf("connect to worker %d: %w", id.PID, err)
-	}
-	info, err := conn.Info(ctx)
-	if err == nil && info.PID != id.PID {
-		err = fmt.Errorf("the worker is %d: %w", info.PID, haproxy.ErrStopping)
-	}
-	if err != nil {
+	deadline := time.Now().Add(connectWithin)
+	for {
+		conn, err := haproxy.DialRuntime(ctx, n.files.Socket())
+		if err != nil {
+			return haproxy.Info{}, fmt.Errorf("connect to worker %d: %w", id.PID, err)
+		}
+		info, err := conn.Info(ctx)
+		if err == nil && info.PID == id.PID && !info.Stopping {
+			n.letGo()
+			n.worker = worker.New(conn, id)
+			return info, nil
+		}
 		_ = conn.Close()
-		return info, fmt.Errorf("connect to worker %d: %w", id.PID, err)
+		if err != nil {
+			return info, fmt.Errorf("connect to worker %d: %w", id.PID, err)
+		}
+		if time.Now().After(deadline) {
+			return info, fmt.Errorf("connect to worker %d: %d answers: %w", id.PID, info.PID, haproxy.ErrStopping)
+		}
+		select {
+		case <-ctx.Done():
+			return info, fmt.Errorf("connect to worker %d: %w", id.PID, ctx.Err())
+		case <-time.After(time.Millisecond):
+		}
 	}
-	n.letGo()
-	n.worker = worker.New(conn, id)
-	return info, nil
 }
 
 // everythingStale has every table compared with what the worker was read to have.
 func (n *Node) everythingStale() {
+	n.stale = make(map[string]struct{}, n.held.Generation.Len())
 	for t := range n.held.Generation.All() {
 		n.stale[t.Backend] = struct{}{}
 	}
+	clear(n.later)
 	clear(n.missing)
 	n.applied = wire.Marks{}
 }
 
+// errAnotherFile means that the master reads another configuration than the one that is written for it.
+var errAnotherFile = errors.New("the new worker runs another configuration: was HAProxy started with another file?")
+
 // meet brings a new worker to the newest tables as soon as it serves (NODE-2): first what has changed since its configuration was written, of which
 // its tables are known, then everything is read back.
-func (n *Node) meet(ctx context.Context, t *task, r taskResult) {
+func (n *Node) meet(ctx context.Context, now time.Time, t *task, r taskResult) error {
 	ctx, cancel := context.WithTimeout(ctx, n.cfg.CommandTimeout)
 	defer cancel()
-	now := time.Now()
-	if _, err := n.connect(ctx, r.worker); err != nil {
-		n.letGo()
-		n.lost(now, err)
-		return
+	info, err := n.connect(ctx, r.worker)
+	if err != nil {
+		return err
 	}
+	n.last = r.worker // it was not replaced by others
+	if info.Description != render.Description(t.revision.StructureDigest()) {
+		n.letGo()
+		return fmt.Errorf("reload with %s: %w", n.files.Config(), errAnotherFile)
+	}
+	n.upgraded(info.Version)
 	n.by, n.reason = fleetv1.By_BY_RELOAD, t.reason
 	n.runs(t.revision)
-	first := n.assume(t, r.rendered)
-	if _, err := n.worker.Apply(ctx, first, nil); err != nil {
-		n.lost(now, err)
-		return
+	if _, err := n.worker.Apply(ctx, n.assume(t, r.rendered), nil); err != nil {
+		return fmt.Errorf("bring worker %d to the newest slots: %w", r.worker.PID, err)
 	}
-	window := time.Since(now)
+	n.metrics.reapplied(time.Since(now))
 	if err := n.worker.ReadAll(ctx); err != nil {
-		n.lost(now, err)
-		return
+		return fmt.Errorf("meet worker %d: %w", r.worker.PID, err)
 	}
 	n.probe(ctx)
-	n.everythingStale()
-	n.metrics.reapplied(window)
-	n.filesBehind = now
+	n.met(now, r.worker)
+	n.mended(aboutWorker)
 	if err := n.certs.Prune(n.loaded, n.held.Revision); err != nil {
 		n.log.Warn().Err(err).Msg("unused certificates stay on the disk")
 	}
+	return nil
+}
+
+// upgraded notes the version of a worker that this node has started. What another version has refused this one may take.
+func (n *Node) upgraded(version string) {
+	if version == n.haproxy.version || version == "" {
+		return
+	}
+	n.log.Info().Str("from", n.haproxy.version).Str("to", version).Msg("HAProxy has another version")
+	n.haproxy.version = version
+	n.rejected = rejections{}
 }
 
 // assume notes what the new worker's configuration said, and returns the tables that are otherwise by now.
@@ -167,7 +259,7 @@ func (n *Node) assume(t *task, rendered *snapshot.Generation) []worker.Table {
 		}
 		n.worker.Assume(table.Backend, table.Slots)
 		if held := n.held.Generation.Table(table.Backend); held != nil {
-			out = append(out, worker.Table{Backend: table.Backend, Slots: n.effective(held), Options: b.ServerOptions})
+			out = append(out, worker.Table{Backend: table.Backend, Slots: n.excepted.free(held), Options: b.ServerOptions})
 		}
 	}
 	return out
@@ -189,98 +281,18 @@ func (n *Node) probe(ctx context.Context) {
 	if err != nil {
 		n.log.Warn().Err(err).Int("worker", n.worker.Process.PID).Msg("cannot find out what the worker can do; it is taken to add no servers")
 	}
-	n.capabilities = c
+	n.haproxy.capabilities = c
 	n.worker.CanAdd = n.cfg.AddServers && c.AddServer
 }
 
-// lost lets go of a worker that cannot be asked. While a task is under way its end brings the next worker; else the loop looks for the one that runs.
+// lost lets go of a worker that cannot be asked, and has the loop look for the one that runs.
 func (n *Node) lost(now time.Time, err error) {
 	n.letGo()
 	n.everythingStale()
-	if n.task != nil {
-		return
-	}
 	if errors.Is(err, haproxy.ErrStopping) {
 		n.log.Info().Err(err).Msg("the worker is leaving; looking for the new one")
-		n.retry = time.Time{}
+		n.workerSeen.at = now
 		return
 	}
-	n.fail(fleetv1.Code_CODE_UNREACHABLE, err, n.backOff(now))
-}
-
-// look notices a worker that this agent did not start, counts the old ones, and reads everything back now and then.
-func (n *Node) look(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, n.cfg.CommandTimeout)
-	defer cancel()
-	if n.task == nil {
-		haproxy.TrimLog(n.cfg.Settings.StateDir)
-	}
-	if n.process != nil && n.process.Ended() {
-		n.log.Error().Int("master", n.process.PID()).Msg("HAProxy has ended")
-		n.process = nil
-		n.lost(time.Now(), haproxy.ErrNotRunning)
-		n.retry = time.Time{}
-	}
-	if n.task != nil || n.worker == nil {
-		return
-	}
-	now := time.Now()
-	state, err := haproxy.Look(ctx, n.cfg.masterSocket(), n.worker.Process)
-	switch {
-	case errors.Is(err, haproxy.ErrConnection):
-		return // the next look may tell
-	case err != nil || !state.Current:
-		n.observed.restarts++
-		n.metrics.restart()
-		n.log.Warn().Err(err).Int("worker", n.worker.Process.PID).Msg("the worker is no longer the one that takes traffic")
-		n.letGo()
-		n.everythingStale()
-		n.retry = time.Time{}
-	case now.Sub(n.verified) >= n.cfg.Verify:
-		n.verified = now
-		n.verify(ctx)
-	}
-	if err == nil {
-		n.observed.oldWorkers = state.OldWorkers
-	}
-	n.tellObserved()
-}
-
-// verify reads the worker back and repairs what somebody else has changed.
-func (n *Node) verify(ctx context.Context) {
-	if len(n.stale) > 0 || n.loaded == nil {
-		return
-	}
-	if err := n.worker.ReadAll(ctx); err != nil {
-		n.lost(time.Now(), err)
-		return
-	}
-	drifted := 0
-	for t := range n.held.Generation.All() {
-		if n.loaded.Backend(t.Backend) == nil {
-			continue
-		}
-		if len(plan.Different(n.worker.Backends()[t.Backend], n.effective(t))) > 0 && n.missing[t.Backend] == 0 {
-			n.stale[t.Backend] = struct{}{}
-			drifted++
-		}
-	}
-	if drifted > 0 {
-		n.observed.drifts += uint64(drifted)
-		n.metrics.drift(drifted)
-		n.log.Warn().Int("backends", drifted).Msg("the worker was changed by somebody else; it is repaired")
-	}
-}
-
-func (n *Node) tellObserved() {
-	o := &fleetv1.Observed{
-		Worker: n.workerProto(), OldWorkers: uint32(n.observed.oldWorkers), Reloads: n.observed.reloads, Drifts: n.observed.drifts, //nolint:gosec // A small count.
-		WorkerRestarts: n.observed.restarts, Dirty: n.dirty(),
-	}
-	n.metrics.oldWorkers(n.observed.oldWorkers)
-	if told := n.told; told == nil || told.GetWorker().GetPid() != o.GetWorker().GetPid() || told.GetOldWorkers() != o.GetOldWorkers() ||
-		told.GetReloads() != o.GetReloads() || told.GetDrifts() != o.GetDrifts() || told.GetWorkerRestarts() != o.GetWorkerRestarts() || told.GetDirty() != o.GetDirty() {
-		n.told = o
-		n.box.Observed(o)
-	}
+	n.fail(aboutWorker, fleetv1.Code_CODE_UNREACHABLE, err, n.workerSeen.failed(now))
 }

@@ -1,8 +1,6 @@
 package node
 
 import (
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -17,6 +15,7 @@ type Metrics struct {
 	restarts prometheus.Counter
 	old      prometheus.Gauge
 	window   prometheus.Histogram
+	turns    prometheus.Counter
 }
 
 // NewMetrics registers the metrics.
@@ -39,18 +38,17 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Help:    "Time from meeting a new worker to its slots being those that changed during the reload.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 12),
 		}),
+		turns: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "berth_agent_turns_total", Help: "Turns of the agent's loop: a few each second when nothing happens.",
+		}),
 	}
-	r.MustRegister(m.reloads, m.drifts, m.restarts, m.old, m.window)
+	r.MustRegister(m.reloads, m.drifts, m.restarts, m.old, m.window, m.turns)
 	return m
 }
 
 func (m *Metrics) reload(r plan.Reason)      { m.reloads.WithLabelValues(r.String()).Inc() }
 func (m *Metrics) drift(n int)               { m.drifts.Add(float64(n)) }
+func (m *Metrics) turn()                     { m.turns.Inc() }
 func (m *Metrics) restart()                  { m.restarts.Inc() }
 func (m *Metrics) oldWorkers(n int)          { m.old.Set(float64(n)) }
 func (m *Metrics) reapplied(d time.Duration) { m.window.Observe(d.Seconds()) }
-
-// notVisible says that a worker took a change and does not show it.
-func notVisible(backends []string) error {
-	return fmt.Errorf("the worker does not show what was written to %d backends, %s among them", len(backends), strings.Join(backends[:min(3, len(backends))], ", "))
-}

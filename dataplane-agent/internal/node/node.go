@@ -37,6 +37,7 @@ type Node struct {
 	inspect chan inspection
 	epochs  chan uint64
 	done    chan taskResult
+	looked  chan looked
 
 	// mu guards hello, which other goroutines read. It is not held over any call.
 	mu    sync.Mutex
@@ -47,51 +48,63 @@ type Node struct {
 	// held is the newest from the plane or the journal, epoch the highest seen.
 	held  journal.State
 	epoch uint64
-	// worker is the running worker, nil while there is none or it is being looked for. loaded is the revision that it runs, nil if not known, and
-	// delta what leads from it to the held one.
+	// incomplete says that held lacks certificates that its revision had: the plane sends them again, and until then a HAProxy that runs is let be.
+	incomplete bool
+	// unkept are the certificates of held that could not be written to the disk yet.
+	unkept map[snapshot.Digest]*snapshot.Certificate
+
+	// worker is the running worker, nil while there is none or it is being looked for; last is the one that was met last. down says that no HAProxy runs.
 	worker *worker.Worker
-	loaded *snapshot.Revision
-	delta  snapshot.RevisionDelta
+	last   haproxy.Identity
+	down   bool
+	// loaded is the revision that the worker runs, nil if not known, delta what leads from it to the held one, and planned how it is led there.
+	loaded  *snapshot.Revision
+	delta   snapshot.RevisionDelta
+	planned planned
+	// repair is why the worker cannot be brought to what is held at run time, whatever is planned; None if it can.
+	repair plan.Reason
 	// by and reason say how the loaded revision came into the worker.
 	by     fleetv1.By
 	reason plan.Reason
-	// stale are the backends whose worker's table is not known to equal the held one.
-	stale map[string]struct{}
+	// stale are the backends whose worker's table is not known to equal the held one, later those of them that did not show what was written: they
+	// wait, and nobody waits with them.
+	stale, later map[string]struct{}
+	tablesAgain  backoff
 	// missing counts the slots that the worker lacks, by backend.
-	missing map[string]int
-	// excepted are the slots that HAProxy or the node refused, with what was wanted then.
-	excepted map[worker.Slot]exception
-	rejected map[snapshot.Digest]*fleetv1.RejectedRevision
-	// applied is what the worker was last read to have.
-	applied wire.Marks
+	missing    map[string]int
+	excepted   exceptions
+	rejected   rejections
+	haproxy    program
+	process    *haproxy.Process
+	attempted  *snapshot.Revision
+	workerSeen backoff
+	reload     pacing
+	task       *task
+	looking    bool
+	// filesBehind is when the configuration on disk first lagged behind what is held; zero if it does not.
+	filesBehind time.Time
+	// verified is when everything was last read back, audited when the files were last compared, started when the last worker was started by this node.
+	verified, audited, started time.Time
+
+	// applied is what the worker was last read to have; tellAgain says that it is to be told though it is no news.
+	applied   wire.Marks
+	tellAgain bool
 	// slow and fast are about the changes of the revision and of the generation that are not yet applied.
 	slow, fast pending
+	observed   observation
+	troubles   troubles
+	told       *fleetv1.Observed
+}
 
-	haproxyVersion string
-	capabilities   haproxy.Capabilities
-	process        *haproxy.Process
-	reload         pacing
-	task           *task
-	// retry is when to look again at what is stale or could not be done, with the delay that led there.
-	retry      time.Time
-	retryDelay time.Duration
-	// filesBehind is when the configuration on disk first lagged behind the worker; zero if it does not.
-	filesBehind time.Time
-	verified    time.Time
-	observed    observation
-	failure     *fleetv1.Failed
-	told        *fleetv1.Observed
+// program is the HAProxy that runs: its version, and what its worker was found to be able to do.
+type program struct {
+	version      string
+	capabilities haproxy.Capabilities
 }
 
 // pending times the changes of one clock between their arrival and their read-back: when the oldest was seen by its source, and when it came here.
 type pending struct {
 	seen, since time.Time
-}
-
-type exception struct {
-	slot    snapshot.Slot
-	code    fleetv1.Code
-	message string
 }
 
 // observation is what the node has seen by itself, counted since its start.
@@ -116,27 +129,19 @@ func New(cfg Config, p Parts) *Node {
 	n := &Node{
 		cfg: cfg, log: p.Log, box: p.Box, metrics: p.Metrics, journal: p.Journal, certs: p.Certs,
 		files: files.New(cfg.Settings), listeners: cfg.listeners(),
-		inbox: make(chan delivery), inspect: make(chan inspection), epochs: make(chan uint64), done: make(chan taskResult, 1),
-		held: p.Held, stale: map[string]struct{}{}, missing: map[string]int{}, excepted: map[worker.Slot]exception{},
-		rejected: map[snapshot.Digest]*fleetv1.RejectedRevision{},
+		inbox: make(chan delivery), inspect: make(chan inspection), epochs: make(chan uint64),
+		done: make(chan taskResult, 1), looked: make(chan looked, 1),
+		held: p.Held, unkept: map[snapshot.Digest]*snapshot.Certificate{},
+		stale: map[string]struct{}{}, later: map[string]struct{}{}, missing: map[string]int{},
 	}
 	n.epoch = wire.MarksOf(p.Held.Revision, p.Held.Generation).Epoch()
 	n.reload.spacing = cfg.ReloadSpacing
 	n.certificatesThere()
+	for t := range n.held.Generation.All() {
+		n.exceptOwn(t)
+	}
 	n.publishHello()
 	return n
-}
-
-// certificatesThere drops what was held if a certificate's file is gone: the plane sends it again, and a HAProxy that runs is left alone.
-func (n *Node) certificatesThere() {
-	for c := range snapshot.Of[*snapshot.Certificate](n.held.Revision, snapshot.KindCertificate) {
-		if n.certs.Has(c) {
-			continue
-		}
-		n.log.Warn().Str("certificate", c.Name).Msg("the file of a certificate is gone; the plane is asked for the revision again")
-		gone := snapshot.RevisionDelta{Changes: map[snapshot.Key]snapshot.Resource{c.Key(): nil}}
-		n.held.Revision = n.held.Revision.Apply(gone, snapshot.Version{})
-	}
 }
 
 // Run drives HAProxy until ctx ends. HAProxy goes on.
@@ -145,14 +150,19 @@ func (n *Node) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("find out the version of HAProxy %s: %w", n.cfg.HAProxy, err)
 	}
-	n.haproxyVersion = version.Full
+	n.haproxy.version = version.Full
+	ctx, cancel := context.WithCancel(ctx)
 	defer n.close()
-	n.begin(ctx)
+	defer cancel()
+	if n.held.Running != nil && n.held.Running.Digest() != n.held.Revision.Digest() {
+		n.log.Info().Str("revision", n.held.Running.Digest().Short()).Msg("a HAProxy that has to be started gets the last revision that was run")
+	}
 	watch := time.NewTicker(n.cfg.Watch)
 	defer watch.Stop()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
+		n.metrics.turn()
 		n.converge(ctx)
 		n.publishHello()
 		timer.Reset(n.untilNext(time.Now()))
@@ -160,13 +170,17 @@ func (n *Node) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case d := <-n.inbox:
-			d.reply <- n.take(d.update)
+			received := n.take(d.update)
+			n.publishHello() // a node that holds more than its worker has says so before the first byte is written (P6)
+			d.reply <- received
 		case e := <-n.epochs:
 			n.epoch = max(n.epoch, e)
 		case i := <-n.inspect:
 			i.reply <- n.inspected(ctx, i.backends)
 		case r := <-n.done:
 			n.taskEnded(ctx, r)
+		case r := <-n.looked:
+			n.takeLook(ctx, r)
 		case <-n.journal.Changed():
 			n.journalChanged()
 		case <-watch.C:
@@ -176,11 +190,14 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 }
 
-// close waits for the task and lets go of the worker.
+// close waits for what goes on beside the loop and lets go of the worker.
 func (n *Node) close() {
 	if n.task != nil {
 		n.task.cancel()
 		<-n.done
+	}
+	if n.looking {
+		<-n.looked
 	}
 	n.letGo()
 }
@@ -193,58 +210,40 @@ func (n *Node) letGo() {
 	}
 }
 
-// untilNext is how long nothing has to be done if nothing happens.
+// untilNext is how long nothing can be done if nothing happens. What is due already was tried in this turn: each of these times lies ahead, or the
+// next turn has something to do.
 func (n *Node) untilNext(now time.Time) time.Duration {
 	next := now.Add(time.Hour)
 	sooner := func(t time.Time) {
-		if !t.IsZero() && t.Before(next) {
+		if t.Before(next) {
 			next = t
 		}
 	}
-	sooner(n.retry)
+	switch {
+	case n.worker == nil:
+		sooner(n.workerSeen.at)
+	case len(n.stale) > 0:
+		sooner(now)
+	case len(n.later) > 0:
+		sooner(n.tablesAgain.at)
+	}
 	if n.task == nil {
-		sooner(n.reload.due)
-		if !n.filesBehind.IsZero() {
+		if n.need() != plan.None {
+			sooner(n.reload.notBefore)
+		}
+		if !n.filesBehind.IsZero() && n.loaded != nil {
 			sooner(n.filesBehind.Add(n.cfg.RefreshFiles))
 		}
 	}
 	return max(0, next.Sub(now))
 }
 
-// fail notes that something around the node stands in the way, and tells it once.
-func (n *Node) fail(code fleetv1.Code, err error, retryIn time.Duration) {
-	f := &fleetv1.Failed{
-		Wanted: wire.MarksOf(n.held.Revision, n.held.Generation).Proto(), Code: code, Message: wire.Text(err.Error()), RetryIn: duration(retryIn),
-	}
-	if n.failure == nil || n.failure.GetCode() != code || n.failure.GetMessage() != f.GetMessage() {
-		n.log.Error().Err(err).Str("code", code.String()).Dur("retry_in", retryIn).Msg("cannot apply")
-		n.box.Failed(f)
-	}
-	n.failure = f
-}
-
-// mended takes back what fail has told.
-func (n *Node) mended() {
-	if n.failure != nil && n.journal.Err() == nil {
-		n.log.Info().Str("code", n.failure.GetCode().String()).Msg("what had failed works again")
-		n.failure = nil
-		n.box.Failed(nil)
-	}
-}
-
 func (n *Node) journalChanged() {
 	if err := n.journal.Err(); err != nil {
-		n.fail(fleetv1.Code_CODE_DISK, err, time.Second)
+		n.fail(aboutJournal, fleetv1.Code_CODE_DISK, err, time.Second)
 		return
 	}
-	n.mended()
-}
-
-// backOff sets the time of the next look at what could not be done.
-func (n *Node) backOff(now time.Time) time.Duration {
-	n.retryDelay = min(max(2*n.retryDelay, 50*time.Millisecond), 5*time.Second)
-	n.retry = now.Add(n.retryDelay)
-	return n.retryDelay
+	n.mended(aboutJournal)
 }
 
 // errGone is what Deliver and Inspect return when the node has ended.

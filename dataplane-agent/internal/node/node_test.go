@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"flag"
 	"fmt"
 	"net"
 	"net/http"
@@ -17,7 +18,11 @@ import (
 	fleetv1 "github.com/berth-proxy/berth/proto/berth/fleet/v1"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	_ = flag.Set("test.parallel", "4") // they wait more than they work
+	goleak.VerifyTestMain(m)
+}
 
 func backend(name string) *snapshot.Backend { return &snapshot.Backend{Name: name, Defaults: "berth"} }
 
@@ -38,17 +43,21 @@ func pod(t *testing.T, name string) int {
 func started(t *testing.T, binary string) (*machine, *agent, *state, int) {
 	t.Helper()
 	m := newMachine(t, binary)
+	a, s, p := m.started()
+	return m, a, s, p
+}
+
+func (m *machine) started() (*agent, *state, int) {
+	m.t.Helper()
 	a := m.start()
 	s := newState()
-	p := pod(t, "a")
-	first := s.rev
+	p := pod(m.t, "a")
 	u := s.change(backend("a"), route("/a", "a"))
 	u.Scope, u.Revision = fleetv1.Scope_SCOPE_EVERYTHING, s.rev.Full()
-	_ = first
 	a.must(u)
 	a.must(s.slots("a", p, 0, 0, 0))
 	a.applied(s)
-	return m, a, s, p
+	return a, s, p
 }
 
 func TestEndpointsAndRoutesChangeWithoutAReload(t *testing.T) {

@@ -1,60 +1,60 @@
 package node
 
-import (
-	"time"
-
-	"github.com/berth-proxy/berth/dataplane-agent/internal/plan"
-)
+import "time"
 
 // pacing decides when the next reload may be: at once when it has been quiet, else some time after the last one, so that many structural changes become
-// few reloads. A long reload is followed by a longer pause, and a failed one by a growing one.
+// few reloads. A long reload is followed by a longer pause, and a failed one by a growing one. So is a HAProxy that dies soon after its start.
 type pacing struct {
 	spacing time.Duration
-	// reason is why a reload is wanted; None if it is not.
-	reason plan.Reason
-	// notBefore is the earliest time, due the time that the loop waits for: zero while nothing is wanted.
-	notBefore, due time.Time
-	failures       int
+	// notBefore is the earliest time of the next reload.
+	notBefore time.Time
+	// failures counts reloads that failed, and starts that came to nothing, since the last that was good.
+	failures int
 }
 
-// want asks for a reload. The weightiest reason is kept.
-func (p *pacing) want(r plan.Reason) {
-	if p.reason == plan.None || r < p.reason {
-		p.reason = r
-	}
-	p.due = p.notBefore
-	if p.due.IsZero() {
-		p.due = time.Unix(0, 1) // long ago
-	}
-}
+const (
+	// slowest is the longest pause after a failure.
+	slowest = 30 * time.Second
+	// steady is how long a HAProxy has to run for its start to count as good.
+	steady = 10 * time.Second
+)
 
-// ready says whether a reload is wanted and may begin.
-func (p *pacing) ready(now time.Time) bool { return p.reason != plan.None && !now.Before(p.notBefore) }
+// ready says whether a reload may begin.
+func (p *pacing) ready(now time.Time) bool { return !now.Before(p.notBefore) }
 
 // wait puts the next reload off.
-func (p *pacing) wait(until time.Time) { p.notBefore, p.due = until, until }
+func (p *pacing) wait(until time.Time) { p.notBefore = until }
 
-// begun is called when a reload starts: what is wanted from now on is a next one.
-func (p *pacing) begun() plan.Reason {
-	r := p.reason
-	p.reason, p.due = plan.None, time.Time{}
-	return r
-}
-
-// ended is called when the reload has ended, with how long it took.
+// ended is called when a reload has ended well, or a revision was refused, with how long that took.
 func (p *pacing) ended(now time.Time, took time.Duration) {
-	p.failures = 0
 	p.notBefore = now.Add(max(p.spacing, 2*took))
-	if p.reason != plan.None {
-		p.due = p.notBefore
-	}
 }
+
+// good is called when what was started has proved itself.
+func (p *pacing) good() { p.failures = 0 }
 
 // failed puts the next try off, longer each time.
-func (p *pacing) failed(now time.Time, again plan.Reason) time.Duration {
+func (p *pacing) failed(now time.Time) time.Duration {
+	delay := min(p.spacing<<min(p.failures, 16), slowest)
 	p.failures++
-	delay := min(p.spacing<<min(p.failures-1, 5), 30*time.Second)
 	p.notBefore = now.Add(delay)
-	p.want(again)
 	return delay
 }
+
+// backoff spaces what is tried again and again.
+type backoff struct {
+	// at is the earliest time of the next try, zero if nothing has failed.
+	at    time.Time
+	delay time.Duration
+}
+
+func (b *backoff) ready(now time.Time) bool { return !now.Before(b.at) }
+
+// failed puts the next try off, longer each time.
+func (b *backoff) failed(now time.Time) time.Duration {
+	b.delay = min(max(2*b.delay, 50*time.Millisecond), 5*time.Second)
+	b.at = now.Add(b.delay)
+	return b.delay
+}
+
+func (b *backoff) reset() { *b = backoff{} }

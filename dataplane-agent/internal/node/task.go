@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/berth-proxy/berth/api/snapshot"
-	"github.com/berth-proxy/berth/api/wire"
 	"github.com/berth-proxy/berth/dataplane-agent/internal/disk"
 	"github.com/berth-proxy/berth/dataplane-agent/internal/haproxy"
 	"github.com/berth-proxy/berth/dataplane-agent/internal/plan"
@@ -24,6 +24,8 @@ type task struct {
 	revision *snapshot.Revision
 	checked  bool
 	previous haproxy.Identity
+	// audit says that the files are known to say what is held, unless somebody else has changed them.
+	audit bool
 	// newest is the generation that a configuration is rendered with: the newest at that moment, not at the task's start (P1).
 	newest atomic.Pointer[snapshot.Generation]
 	// touched are the backends whose tables have changed since the task began. The loop's alone.
@@ -35,68 +37,65 @@ type task struct {
 type taskResult struct {
 	err  error
 	code fleetv1.Code
-	// rendered is the generation that the configuration in force was written with.
+	// rendered is the generation that the configuration in force was written with, written the files that were not so already.
 	rendered *snapshot.Generation
+	written  []string
 	worker   haproxy.Identity
 	// process is the master that was started, if one was.
 	process *haproxy.Process
 	// refused says that HAProxy refused the revision.
 	refused bool
+	// leaving is the number of old workers that were left when there were too many of them to begin.
+	leaving int
 }
 
 // changed notes that tables change while the task is under way.
-func (t *task) changed(d snapshot.GenerationDelta) {
+func (t *task) changed(d snapshot.GenerationDelta, newest *snapshot.Generation) {
 	for b := range d.Tables {
 		t.touched[b] = struct{}{}
 	}
+	t.newest.Store(newest)
 }
 
 // startTask begins the task that is due, if one is.
 func (n *Node) startTask(ctx context.Context, now time.Time) {
+	reason := n.need()
+	if reason == plan.None {
+		n.mended(aboutReload)
+		n.mended(aboutPacing)
+		n.mended(aboutCertificates)
+	}
 	switch {
-	case n.reload.ready(now):
-		rev := n.next()
-		if rev == nil {
-			n.reload.begun() // there is nothing to run: the next update asks again
+	case reason != plan.None && n.reload.ready(now):
+		rev := n.next(reason)
+		if err := n.writeUnkept(rev); err != nil {
+			n.fail(aboutCertificates, fleetv1.Code_CODE_DISK, err, n.reload.failed(now))
 			return
 		}
-		if n.reload.reason != plan.Start && n.countOld(ctx) >= n.cfg.MaxOldWorkers {
-			n.reload.wait(now.Add(n.cfg.Watch)) // NODE-6
-			return
-		}
-		checked := n.loaded != nil && rev.StructureDigest() == n.loaded.StructureDigest()
-		n.launch(ctx, &task{reason: n.reload.begun(), revision: rev, checked: checked})
-	case !n.filesBehind.IsZero() && now.Sub(n.filesBehind) >= n.cfg.RefreshFiles && n.loaded != nil:
-		n.launch(ctx, &task{reason: plan.None, revision: n.loaded})
+		n.mended(aboutCertificates)
+		n.attempted = rev
+		checked := n.loaded != nil && (rev == n.loaded || rev.StructureDigest() == n.loaded.StructureDigest())
+		n.launch(ctx, &task{reason: reason, revision: rev, checked: checked})
+	case n.loaded == nil:
+	case !n.filesBehind.IsZero() && now.Sub(n.filesBehind) >= n.cfg.RefreshFiles:
 		n.filesBehind = time.Time{}
+		n.audited = now
+		n.launch(ctx, &task{reason: plan.None, revision: n.loaded})
+	case n.filesBehind.IsZero() && now.Sub(n.audited) >= n.cfg.Verify:
+		n.audited = now
+		n.launch(ctx, &task{reason: plan.None, revision: n.loaded, audit: true})
 	}
 }
 
-// next is the revision that a start or reload is to bring: the newest, but the last good one if that is refused, and for a start the one that a worker has
-// run before: it is known to be good, and the newest is tried once HAProxy runs.
-func (n *Node) next() *snapshot.Revision {
-	candidates := []*snapshot.Revision{n.held.Revision, n.loaded, n.held.Running}
-	if n.reload.reason == plan.Start {
-		candidates = []*snapshot.Revision{n.held.Running, n.held.Revision}
-	}
-	for _, rev := range candidates {
-		if rev != nil && rev.Len() > 0 && n.rejected[rev.Digest()] == nil {
-			return rev
-		}
-	}
-	return nil
-}
-
-// countOld asks the master how many leaving workers there are.
-func (n *Node) countOld(ctx context.Context) int {
+// leavingWorkers asks the master how many workers only finish what they have.
+func (n *Node) leavingWorkers(ctx context.Context, t *task) int {
 	ctx, cancel := context.WithTimeout(ctx, n.cfg.CommandTimeout)
 	defer cancel()
-	if n.worker != nil {
-		if state, err := haproxy.Look(ctx, n.cfg.masterSocket(), n.worker.Process); err == nil {
-			n.observed.oldWorkers = state.OldWorkers
-		}
+	state, err := haproxy.Look(ctx, n.cfg.masterSocket(), t.previous)
+	if err != nil {
+		return 0 // a master that cannot tell is to be asked for the reload all the same
 	}
-	return n.observed.oldWorkers
+	return state.OldWorkers
 }
 
 func (n *Node) launch(ctx context.Context, t *task) {
@@ -105,7 +104,7 @@ func (n *Node) launch(ctx context.Context, t *task) {
 	if n.worker != nil {
 		t.previous = n.worker.Process
 	}
-	t.newest.Store(n.held.Generation)
+	t.newest.Store(n.rendering())
 	n.task = t
 	go func() {
 		defer t.cancel()
@@ -115,23 +114,27 @@ func (n *Node) launch(ctx context.Context, t *task) {
 
 // perform runs in the task's goroutine.
 func (n *Node) perform(ctx context.Context, t *task) taskResult {
-	if t.reason == plan.None {
-		gen := t.newest.Load()
-		return failed(n.files.Write(t.revision, gen))
+	if t.reason != plan.None && t.reason != plan.Start {
+		if leaving := n.leavingWorkers(ctx, t); leaving >= n.cfg.MaxOldWorkers { // NODE-6
+			return taskResult{err: errTooManyLeave, code: fleetv1.Code_CODE_PACED, leaving: leaving}
+		}
 	}
-	if !t.checked {
+	if t.reason != plan.None && !t.checked {
 		if r := n.check(ctx, t); r.err != nil {
 			return r
 		}
 	}
 	gen := t.newest.Load()
-	if err := n.files.Write(t.revision, gen); err != nil {
+	written, err := n.files.Write(t.revision, gen)
+	if err != nil {
 		return failed(err)
 	}
-	r := taskResult{rendered: gen, code: fleetv1.Code_CODE_OK}
-	if t.reason == plan.Start {
+	r := taskResult{rendered: gen, written: written, code: fleetv1.Code_CODE_OK}
+	switch t.reason {
+	case plan.None:
+	case plan.Start:
 		r.process, r.worker, r.err = n.start(ctx)
-	} else {
+	default:
 		r.worker, r.err = n.reloadMaster(ctx, t.previous)
 	}
 	if r.err != nil {
@@ -140,6 +143,9 @@ func (n *Node) perform(ctx context.Context, t *task) taskResult {
 	}
 	return r
 }
+
+// errTooManyLeave puts a reload off.
+var errTooManyLeave = errors.New("too many old workers still finish what they have; the reload waits")
 
 // check renders the revision beside what is in force and lets HAProxy judge it.
 func (n *Node) check(ctx context.Context, t *task) taskResult {
@@ -182,63 +188,6 @@ func haproxyCode(err error) fleetv1.Code {
 	}
 }
 
-// taskEnded takes up what a task has come to.
-func (n *Node) taskEnded(ctx context.Context, r taskResult) {
-	t := n.task
-	n.task = nil
-	if r.process != nil {
-		n.process = r.process
-	}
-	now := time.Now()
-	switch {
-	case ctx.Err() != nil:
-		return
-	case t.reason == plan.None:
-		if r.err != nil {
-			n.filesBehind = now
-			n.fail(r.code, r.err, n.cfg.RefreshFiles)
-		} else {
-			n.mended()
-		}
-		return
-	case r.refused:
-		n.reject(t, r)
-		return
-	case r.err != nil:
-		n.fail(r.code, r.err, n.reload.failed(now, t.reason))
-		n.restoreFiles(now)
-		return
-	}
-	took := now.Sub(t.started)
-	n.reload.ended(now, took)
-	n.observed.reloads++
-	n.metrics.reload(t.reason)
-	n.log.Info().Str("reason", t.reason.String()).Str("revision", t.revision.Digest().Short()).Int("worker", r.worker.PID).Dur("took", took).
-		Msg("HAProxy runs a new worker")
-	n.meet(ctx, t, r)
-}
-
-// reject remembers that HAProxy refused a revision (NODE-5).
-func (n *Node) reject(t *task, r taskResult) {
-	digest := t.revision.Digest()
-	n.log.Error().Str("revision", digest.Short()).Str("code", r.code.String()).Err(r.err).Msg("HAProxy refuses the revision; the last good one goes on")
-	n.rejected[digest] = &fleetv1.RejectedRevision{Digest: digest[:], Code: r.code, Message: wire.Text(r.err.Error())}
-	n.box.Rejected(&fleetv1.Rejected{
-		Revision: wire.Mark{Version: t.revision.Version, Digest: digest}.Proto(), Code: r.code, Message: wire.Text(r.err.Error()),
-	})
-	n.restoreFiles(time.Now())
-	if len(n.missing) > 0 && n.loaded != nil && n.loaded.Digest() != digest {
-		n.reload.want(plan.Slots)
-	}
-}
-
-// restoreFiles has the configuration on disk say again what the worker runs.
-func (n *Node) restoreFiles(now time.Time) {
-	if n.loaded != nil {
-		n.filesBehind = now.Add(-n.cfg.RefreshFiles)
-	}
-}
-
 // start runs HAProxy.
 func (n *Node) start(ctx context.Context) (*haproxy.Process, haproxy.Identity, error) {
 	if n.cfg.MasterSocket != "" {
@@ -251,6 +200,10 @@ func (n *Node) start(ctx context.Context) (*haproxy.Process, haproxy.Identity, e
 		return nil, haproxy.Identity{}, fmt.Errorf("start HAProxy: %w", err)
 	}
 	id, err := p.WaitWorker(ctx)
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) && !p.Ended() {
+		// It has a port or a socket that the next one will want. When the agent ends it is left alone: the next agent finds it.
+		_ = syscall.Kill(p.PID(), syscall.SIGKILL)
+	}
 	return p, id, err //nolint:wrapcheck // It says which process it waited for.
 }
 

@@ -1,0 +1,101 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/berth-proxy/berth/api/wire"
+	"github.com/berth-proxy/berth/dataplane-agent/internal/plan"
+	fleetv1 "github.com/berth-proxy/berth/proto/berth/fleet/v1"
+)
+
+// taskEnded takes up what a task has come to.
+func (n *Node) taskEnded(ctx context.Context, r taskResult) {
+	t := n.task
+	n.task = nil
+	if r.process != nil {
+		n.process = r.process
+	}
+	now := time.Now()
+	switch {
+	case ctx.Err() != nil:
+	case t.reason == plan.None:
+		n.filesWritten(now, t, r)
+	case r.leaving > 0:
+		n.observed.oldWorkers = r.leaving
+		n.reload.wait(now.Add(n.cfg.Watch))
+		n.fail(aboutPacing, r.code, r.err, 0)
+	case r.refused:
+		n.reject(now, t, r)
+	case r.err != nil:
+		n.mended(aboutPacing)
+		n.fail(aboutReload, r.code, r.err, n.reload.failed(now))
+		n.restoreFiles(now)
+	default:
+		n.reloaded(ctx, now, t, r)
+	}
+	n.tellObserved()
+}
+
+// reloaded takes up that a new worker serves.
+func (n *Node) reloaded(ctx context.Context, now time.Time, t *task, r taskResult) {
+	took := now.Sub(t.started)
+	n.reload.ended(now, took)
+	n.started = now
+	n.mended(aboutFiles)
+	n.mended(aboutPacing)
+	n.observed.reloads++
+	n.metrics.reload(t.reason)
+	n.log.Info().Str("reason", t.reason.String()).Str("revision", t.revision.Digest().Short()).Int("worker", r.worker.PID).Dur("took", took).
+		Msg("HAProxy runs a new worker")
+	err := n.meet(ctx, now, t, r)
+	if errors.Is(err, errAnotherFile) {
+		n.fail(aboutReload, fleetv1.Code_CODE_INTERNAL, err, n.reload.failed(now))
+		n.seek(ctx, now) // its slots can be right all the same
+		return
+	}
+	if n.mended(aboutReload); t.reason != plan.Start {
+		n.reload.good() // a start has still to prove itself
+	}
+	if err != nil {
+		n.lost(now, err)
+	}
+}
+
+// filesWritten takes up what a writing of files has come to.
+func (n *Node) filesWritten(now time.Time, t *task, r taskResult) {
+	if r.err != nil {
+		n.filesBehind = now
+		n.fail(aboutFiles, r.code, r.err, n.cfg.RefreshFiles)
+		return
+	}
+	n.mended(aboutFiles)
+	if t.audit && len(r.written) > 0 && len(t.touched) == 0 {
+		n.observed.drifts += uint64(len(r.written))
+		n.metrics.drift(len(r.written))
+		n.log.Warn().Strs("files", r.written).Msg("the configuration on disk was changed by somebody else; it is written anew")
+	}
+}
+
+// reject remembers that HAProxy refused a revision (NODE-5).
+func (n *Node) reject(now time.Time, t *task, r taskResult) {
+	digest := t.revision.Digest()
+	n.log.Error().Str("revision", digest.Short()).Str("code", r.code.String()).Err(r.err).Msg("HAProxy refuses the revision; the last good one goes on")
+	report := &fleetv1.Rejected{
+		Revision: wire.Mark{Version: t.revision.Version, Digest: digest}.Proto(), Code: r.code, Message: wire.Text(r.err.Error()),
+	}
+	n.rejected.add(digest, report)
+	n.box.Rejected(report)
+	n.slow = pending{} // what comes next is timed for itself
+	n.reload.ended(now, now.Sub(t.started))
+	n.mended(aboutPacing)
+	n.restoreFiles(now)
+}
+
+// restoreFiles has the configuration on disk say again what the worker runs.
+func (n *Node) restoreFiles(now time.Time) {
+	if n.loaded != nil {
+		n.filesBehind = now.Add(-n.cfg.RefreshFiles)
+	}
+}
