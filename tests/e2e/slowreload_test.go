@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -11,46 +10,18 @@ import (
 	"time"
 
 	"github.com/berth-proxy/berth/tests/cluster"
-	"github.com/berth-proxy/berth/tests/cluster/manifest"
 	"github.com/berth-proxy/berth/tests/e2e/rig"
 	"github.com/berth-proxy/berth/tests/harness"
 	"github.com/berth-proxy/berth/tests/harness/haproxy"
 	"github.com/berth-proxy/berth/tests/loadgen"
 )
 
-// manyServices writes n services with a route each, hundreds to a file, as documents.
-func manyServices(t *testing.T, dir manifest.Dir, n int) {
-	t.Helper()
-	const perFile = 500
-	var text bytes.Buffer
-	for i := range n {
-		service := manifest.Service{
-			Metadata: manifest.Meta{Namespace: rig.Namespace, Name: fmt.Sprintf("many-%d", i)},
-			Spec:     manifest.ServiceSpec{Ports: []manifest.ServicePort{{Port: 80, TargetPort: 8080}}},
-		}
-		for _, o := range []manifest.Object{service, rig.Route(service.Metadata.Name).Ingress()} {
-			doc, err := manifest.Encode(o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			text.WriteString("---\n")
-			text.Write(doc)
-		}
-		if (i+1)%perFile == 0 || i == n-1 {
-			if err := dir.Write(fmt.Sprintf("many-%d.yaml", i/perFile), text.Bytes()); err != nil {
-				t.Fatal(err)
-			}
-			text.Reset()
-		}
-	}
-}
-
 // 4. With 5,000 backends a reload takes its time. An endpoint change that arrives during it is on the old worker before the new one serves, and on the new one as soon as that
 // is met, whose configuration was written before the change: a reload never holds back an endpoint change (P5).
 func TestEndpointChangeDuringASlowReload(t *testing.T) {
 	harness.ForEachHAProxy(t, func(t *testing.T, h harness.HAProxy) {
 		r := rig.New(t, rig.Options{Fleets: []rig.Fleet{{Name: "default", HAProxy: h}}})
-		manyServices(t, r.Dir, 5000)
+		r.Must(rig.Many(r.Dir, 5000))
 		d := r.Service("web", 1)
 		r.Service("other", 1)
 		r.WaitServed("web")
