@@ -20,14 +20,18 @@ const maxLinks = 40
 type resolved struct {
 	// real is the path without symlinks. With errNotThere it is where the file would be.
 	real string
-	// links are the symlinks on the way, each by its path without symlinks before it.
-	links []string
+	// links are the symlinks on the way.
+	links []link
 }
+
+// link is a symlink by its path, without symlinks before it, and what stands in it.
+type link struct{ path, target string }
 
 // resolve follows the symlinks in name, which is looked up in the directory at, itself a path without symlinks. The kernel does
 // the same, but does not tell which links it went through, and those are what has to be watched.
 func resolve(at, name string) (resolved, error) {
 	var r resolved
+	steps := 0
 	todo := strings.Split(filepath.Clean(name), "/")
 	for len(todo) > 0 {
 		part := todo[0]
@@ -51,14 +55,15 @@ func resolve(at, name string) (resolved, error) {
 			at = path
 			continue
 		}
-		r.links = append(r.links, path)
-		if len(r.links) > maxLinks {
+		if steps++; steps > maxLinks {
 			return r, fmt.Errorf("%s: more than %d symlinks", path, maxLinks)
 		}
 		target, err := os.Readlink(path)
-		if err != nil {
-			return r, err
+		if err != nil { // it was one a moment ago: look again
+			todo = append([]string{part}, todo...)
+			continue
 		}
+		r.links = append(r.links, link{path, target})
 		if filepath.IsAbs(target) {
 			at = "/"
 		}

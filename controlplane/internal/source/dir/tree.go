@@ -27,10 +27,11 @@ type tree struct {
 	lost    map[string]error  // symlinks named as files whose file is not there, by rel
 
 	volumes map[string]bool     // directories behind a link called ..data, as in kubelet's volumes
-	links   map[string]bool     // symlinks on the way to something, and what they lack: a change of one needs a walk
+	links   map[string]string   // symlinks on the way to something with what stands in them, and what they lack: a change needs a walk
 	targets map[string][]string // rel of the files behind a symlink, by file
 	watch   map[string]bool     // directories where a change of any of this shows
 
+	torn       bool // a symlink was swapped during the walk, which saw some files before that and some after
 	unfinished bool // a volume of kubelet's has files whose links are yet to come
 }
 
@@ -45,9 +46,21 @@ type entry struct {
 // walk lists the files under root. An error is about the root itself. Each directory is passed to watch before it is listed, so
 // that what changes after the listing shows.
 func walk(root string, watch func(dir string)) (*tree, error) {
+	for attempt := 1; ; attempt++ {
+		t, err := walkOnce(root, watch)
+		if err != nil || !t.torn || attempt == maxAttempts {
+			return t, err
+		}
+	}
+}
+
+// maxAttempts bounds how often a walk is done again because symlinks are swapped meanwhile (DIR-6).
+const maxAttempts = 5
+
+func walkOnce(root string, watch func(dir string)) (*tree, error) {
 	t := &tree{
 		entries: map[string]entry{}, dirs: map[string]string{}, faults: map[string]error{}, lost: map[string]error{},
-		volumes: map[string]bool{}, links: map[string]bool{}, targets: map[string][]string{}, watch: map[string]bool{},
+		volumes: map[string]bool{}, links: map[string]string{}, targets: map[string][]string{}, watch: map[string]bool{},
 	}
 	w := walker{tree: t, watch: watch}
 	at, err := w.follow("/", root)
@@ -65,6 +78,7 @@ func walk(root string, watch func(dir string)) (*tree, error) {
 	if err := w.visit(at.real, ""); err != nil {
 		return nil, rootError(root, err)
 	}
+	t.torn = t.torn || t.moved()
 	t.unfinished = t.lacksLinks()
 	return t, nil
 }
@@ -92,12 +106,15 @@ func (w *walker) look(dir string) {
 // follow resolves a path and notes what it went through.
 func (w *walker) follow(at, name string) (resolved, error) {
 	r, err := resolve(at, name)
-	for _, link := range r.links {
-		w.links[link] = true
-		w.look(filepath.Dir(link))
+	for _, l := range r.links {
+		if before, ok := w.links[l.path]; ok && before != l.target {
+			w.torn = true
+		}
+		w.links[l.path] = l.target
+		w.look(filepath.Dir(l.path))
 	}
 	if errors.Is(err, errNotThere) && len(r.links) > 0 {
-		w.links[r.real] = true
+		w.links[r.real] = ""
 		w.look(filepath.Dir(r.real))
 	}
 	return r, err
@@ -161,7 +178,7 @@ func (w *walker) link(dir, name, rel string) {
 	case manifest.IsManifest(name):
 		w.targets[at.real] = append(w.targets[at.real], rel)
 		w.look(filepath.Dir(at.real))
-		if slices.ContainsFunc(at.links, func(link string) bool { return filepath.Base(link) == "..data" }) {
+		if slices.ContainsFunc(at.links, func(l link) bool { return filepath.Base(l.path) == "..data" }) {
 			w.volumes[filepath.Dir(at.real)] = true
 		}
 		w.file(at.real, rel, true)
@@ -186,6 +203,16 @@ func (w *walker) file(path, rel string, link bool) {
 		e.ident = identOf(info)
 	}
 	w.entries[rel] = e
+}
+
+// moved says whether a symlink is no longer what it was during the walk.
+func (t *tree) moved() bool {
+	for path, before := range t.links {
+		if target, err := os.Readlink(path); before != "" && (err != nil || target != before) {
+			return true
+		}
+	}
+	return false
 }
 
 // lacksLinks says that a volume has files that no symlink leads to. Kubelet makes the links of new files after the swap, so that

@@ -150,8 +150,10 @@ func (r *reader) at(path string, h happening) {
 	if r.tree == nil {
 		return
 	}
-	if _, ok := r.tree.dirs[path]; ok || r.tree.links[path] {
-		r.look(h.seen) // a directory itself, or a symlink on the way to something
+	_, isDir := r.tree.dirs[path]
+	_, isLink := r.tree.links[path]
+	if isDir || isLink {
+		r.look(h.seen)
 		return
 	}
 	for _, rel := range r.tree.targets[path] {
@@ -162,12 +164,11 @@ func (r *reader) at(path string, h happening) {
 	if !ok || strings.HasPrefix(name, ".") {
 		return
 	}
-	switch kindOf(path) {
-	case kindOther: // a symlink or a directory
-		r.look(h.seen)
-	case kindFile, kindNone:
-		if manifest.IsManifest(name) {
-			r.mark(filepath.Join(rel, name), path, h.seen).placed = h.placed
-		}
+	rel = filepath.Join(rel, name)
+	switch {
+	case kindOf(path) == kindOther, r.tree.faults[rel] != nil, r.tree.lost[rel] != nil:
+		r.look(h.seen) // a symlink or a directory, or what was in the way of a walk
+	case manifest.IsManifest(name):
+		r.mark(rel, path, h.seen).placed = h.placed
 	}
 }
