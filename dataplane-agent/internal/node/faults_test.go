@@ -207,11 +207,8 @@ func TestAMasterThatDoesNotAnswer(t *testing.T) {
 	eachHAProxy(t, func(t *testing.T, binary string) {
 		m := newMachine(t, binary)
 		a, s, p := m.started()
-		master := m.processes().Master
-		if err := syscall.Kill(master, syscall.SIGSTOP); err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = syscall.Kill(master, syscall.SIGCONT) }()
+		thaw := m.freeze(m.processes().Master)
+		defer thaw()
 		<-time.After(200 * time.Millisecond) // the node looks meanwhile
 		for i := range 20 {
 			began := time.Now()
@@ -231,10 +228,7 @@ func TestAWorkerThatDoesNotAnswerForAWhile(t *testing.T) {
 		m.cfg.CommandTimeout = 300 * time.Millisecond
 		a, s, p := m.started()
 		pid := m.pid()
-		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }()
+		thaw := m.freeze(pid)
 		a.must(s.slots("a", 0, p, 0, 0))
 		if !a.Hello().Dirty {
 			t.Error("a node that has begun to write does not say that it is dirty")
@@ -242,7 +236,7 @@ func TestAWorkerThatDoesNotAnswerForAWhile(t *testing.T) {
 		a.fails(fleetv1.Code_CODE_UNREACHABLE)
 		a.idles("while the worker does not answer")
 		a.must(s.slots("a", 0, 0, p, 0))
-		_ = syscall.Kill(pid, syscall.SIGCONT)
+		thaw()
 		a.applied(s)
 		if got, want := m.servers("a"), fmt.Sprintf("- - %d -", p); got != want {
 			t.Errorf("servers %q, want %q", got, want)

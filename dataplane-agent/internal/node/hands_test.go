@@ -26,7 +26,7 @@ func (m *machine) hold() (checking func() bool, release func()) {
 	real := m.cfg.HAProxy
 	m.cfg.HAProxy = m.socket("haproxy.sh")
 	script := fmt.Sprintf("#!/bin/sh\nif [ \"$1\" = -c ]; then while [ -e %q ]; do touch %q; sleep 0.02; done; fi\nexec %q \"$@\"\n", held, waits, real)
-	if err := os.WriteFile(m.cfg.HAProxy, []byte(script), 0o700); err != nil { //nolint:gosec // It is to be run.
+	if err := os.WriteFile(m.cfg.HAProxy, []byte(script), 0o700); err != nil {
 		m.t.Fatal(err)
 	}
 	release = func() {
@@ -168,4 +168,44 @@ func (a *agent) failed() *fleetv1.Failed {
 func (a *agent) fails(code fleetv1.Code) {
 	a.t.Helper()
 	a.until("failed with "+code.String(), func() bool { return a.failed().GetCode() == code })
+}
+
+// request begins a request whose body does not end until it is told to.
+func (m *machine) request(path string) (end func()) {
+	m.t.Helper()
+	conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", m.cfg.Settings.HTTPPort))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.t.Cleanup(func() { _ = conn.Close() })
+	if _, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12345", path); err != nil {
+		m.t.Fatal(err)
+	}
+	return func() { _ = conn.Close() }
+}
+
+// freeze stops a process until thaw is called, and returns once all of its threads have stopped.
+func (m *machine) freeze(pid int) (thaw func()) {
+	m.t.Helper()
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		m.t.Fatal(err)
+	}
+	thaw = func() { _ = syscall.Kill(pid, syscall.SIGCONT) }
+	m.t.Cleanup(thaw)
+	for deadline := time.Now().Add(5 * time.Second); ; {
+		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+		stopped := 0
+		for _, path := range threads {
+			if text, err := os.ReadFile(path); err == nil && strings.Contains(string(text), ") T ") {
+				stopped++
+			}
+		}
+		if stopped == len(threads) && stopped > 0 {
+			return thaw
+		}
+		if time.Now().After(deadline) {
+			m.t.Fatalf("process %d does not stop", pid)
+		}
+		<-time.After(time.Millisecond)
+	}
 }

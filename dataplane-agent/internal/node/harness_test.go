@@ -257,7 +257,7 @@ func (a *agent) until(what string, ok func() bool) {
 		if time.Now().After(deadline) {
 			a.t.Fatalf("not within 15 s: %s", what)
 		}
-		time.Sleep(5 * time.Millisecond) // between two looks at a condition
+		<-time.After(5 * time.Millisecond)
 	}
 }
 

@@ -103,7 +103,7 @@ func (n *Node) verify(ctx context.Context, now time.Time) {
 	}
 	repaired, err := n.repairMaps(ctx)
 	if drifted += repaired; drifted > 0 {
-		n.observed.drifts += uint64(drifted) //nolint:gosec // A count.
+		n.observed.drifts += uint64(drifted)
 		n.metrics.drift(drifted)
 		n.log.Warn().Int("backends_and_maps", drifted).Msg("the worker was changed by somebody else; it is repaired")
 	}
