@@ -101,11 +101,14 @@ func look(ctx context.Context, master string, worker Identity) (State, error) {
 	}
 	// The master names a new worker before that one serves, and it may never come to it. Until it does, the worker before is not told to leave.
 	text, err := command(ctx, master, "@!"+strconv.Itoa(worker.PID)+" show info")
-	if err != nil {
-		return State{}, err
+	var info Info
+	if err == nil {
+		info, err = ParseInfo(text)
 	}
-	info, err := ParseInfo(text)
-	if err != nil {
+	switch {
+	case err != nil && !worker.Alive():
+		return State{OldWorkers: max(0, p.Leaving()-1)}, nil // it has ended meanwhile
+	case err != nil:
 		return State{}, err
 	}
 	if info.Stopping {

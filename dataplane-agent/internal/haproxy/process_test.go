@@ -112,8 +112,7 @@ func TestEndedTellsHowTheMasterEnded(t *testing.T) {
 				t.Fatal(err)
 			}
 			eventually(t, "the master's end is seen", p.Ended)
-			// 2.6 says 143 or 0 for a master that was asked to end, by what its workers said.
-			if got := p.Exit(); got != c.want && !(c.signal == syscall.SIGTERM && got == "exit status 143") {
+			if got := p.Exit(); got != c.want {
 				t.Errorf("after signal %v: %q, want %q", c.signal, got, c.want)
 			}
 			if _, err := Identify(p.PID()); !errors.Is(err, os.ErrNotExist) {
