@@ -20,17 +20,6 @@ const Buckets = 256
 // of elements freely to make two sets collide. The zero Digest is that of the empty set.
 type Digest [DigestSize]byte
 
-// ParseDigest reads the hex form that String writes.
-func ParseDigest(s string) (Digest, error) {
-	var d Digest
-	b, err := hex.DecodeString(s)
-	if err != nil || len(b) != DigestSize {
-		return d, fmt.Errorf("parse digest %q: want %d hexadecimal digits", s, 2*DigestSize)
-	}
-	copy(d[:], b)
-	return d, nil
-}
-
 // DigestFromBytes copies b, which must be DigestSize long; an empty b is the zero Digest.
 func DigestFromBytes(b []byte) (Digest, error) {
 	var d Digest

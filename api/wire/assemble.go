@@ -26,9 +26,6 @@ type assembly struct {
 	slots  int
 }
 
-// Pending says whether the Assembler waits for more frames of an update.
-func (a *Assembler) Pending() bool { return a.now != nil }
-
 // Add takes the next frame. It returns the update once its last frame is in. After an error nothing of the update is kept and the
 // stream it came from cannot be relied on. The update shares memory with its frames.
 func (a *Assembler) Add(p *fleetv1.Update) (u Update, complete bool, err error) {

@@ -210,6 +210,19 @@ func TestWIRE4_Bounds(t *testing.T) {
 // A sender refuses what a receiver would.
 func TestFramesRefuse(t *testing.T) {
 	b := sample()
+	mark := wire.Mark{Version: snapshot.Version{Epoch: 1, Number: 1}}
+	slots := wire.Update{Scope: fleetv1.Scope_SCOPE_CHANGES, To: wire.Marks{Generation: mark}}
+	slots.Generation.Tables = map[string]snapshot.TableDelta{}
+	for i := range wire.MaxTotalSlots/snapshot.MaxSlots + 1 {
+		slots.Generation.Tables["b"+strings.Repeat("x", i)] = snapshot.TableDelta{Length: snapshot.MaxSlots}
+	}
+	pem := make([]byte, snapshot.MaxPEM)
+	bytes := wire.Update{Scope: fleetv1.Scope_SCOPE_CHANGES, To: wire.Marks{Revision: mark}}
+	bytes.Revision.Changes = map[snapshot.Key]snapshot.Resource{}
+	for i := range wire.MaxUpdate / snapshot.MaxPEM {
+		c := &snapshot.Certificate{Name: "c" + strings.Repeat("x", i), PEM: pem, Content: snapshot.PEMDigest(pem)}
+		bytes.Revision.Changes[c.Key()] = c
+	}
 	big := changes(nothing, b)
 	big.Generation.Tables = map[string]snapshot.TableDelta{"b": {Length: snapshot.MaxSlots + 1}}
 	bad := changes(nothing, b)
@@ -220,6 +233,7 @@ func TestFramesRefuse(t *testing.T) {
 	slot.Generation.Tables = map[string]snapshot.TableDelta{"b": {Length: 4, Slots: map[int]snapshot.Slot{3: {State: snapshot.Ready}}}}
 	for want, u := range map[string]wire.Update{
 		"table of backend b": big, "backend x": bad, "BUG: backend y": swapped, "slot 4 of backend b": slot, "update 0": {},
+		"more than 4194304 slots": slots, "bytes, at most 268435456": bytes,
 	} {
 		if _, err := wire.Frames(u, 0); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an error with %q", err, want)

@@ -52,11 +52,27 @@ func Frames(u Update, size int) ([]*fleetv1.Update, error) {
 			return nil, err
 		}
 	}
-	if len(f.frames) > MaxFrames {
-		return nil, invalid("update "+strconv.FormatUint(u.ID, 10), "%d frames, at most %d are possible", len(f.frames), MaxFrames)
-	}
 	f.now.Last = true
+	if err := f.check(); err != nil {
+		return nil, err
+	}
 	return f.frames, nil
+}
+
+// check refuses what a receiver would refuse of the update as a whole.
+func (f *framer) check() error {
+	name := "update " + strconv.FormatUint(f.id, 10)
+	if len(f.frames) > MaxFrames {
+		return invalid(name, "%d frames, at most %d are possible", len(f.frames), MaxFrames)
+	}
+	bytes := 0
+	for _, frame := range f.frames {
+		bytes += proto.Size(frame)
+	}
+	if bytes > MaxUpdate {
+		return invalid(name, "%d bytes, at most %d are possible", bytes, MaxUpdate)
+	}
+	return nil
 }
 
 // framer fills one frame after the other.

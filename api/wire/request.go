@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/berth-proxy/berth/api/snapshot"
@@ -13,9 +14,10 @@ const (
 	MaxNodeName = 253
 	MaxText     = 4 << 10
 	MaxShort    = 256
-	// MaxRejected and MaxExcepted bound the lists in a Hello and an Applied.
-	MaxRejected = 256
-	MaxExcepted = 65536
+	// MaxRejected, MaxExcepted and MaxCapabilities bound the lists in a Hello and an Applied.
+	MaxRejected     = 256
+	MaxExcepted     = 65536
+	MaxCapabilities = 64
 )
 
 // Text cuts what is written for people to what may be sent.
@@ -49,7 +51,7 @@ func CheckRequest(m *fleetv1.SyncRequest) error {
 
 func checkHello(h *fleetv1.Hello) error {
 	if err := checks("hello", marks(h.GetHeld()), marks(h.GetApplied()), short(h.GetBootId()), short(h.GetAgentVersion()),
-		short(h.GetHaproxy().GetVersion())); err != nil {
+		haproxy(h.GetHaproxy())); err != nil {
 		return err
 	}
 	for what, name := range map[string]string{"fleet": h.GetFleet(), "node": h.GetNode()} {
@@ -69,7 +71,7 @@ func checkHello(h *fleetv1.Hello) error {
 }
 
 func checkApplied(a *fleetv1.Applied) error {
-	if err := checks("applied", marks(a.GetApplied()), short(a.GetHaproxy().GetVersion())); err != nil {
+	if err := checks("applied", marks(a.GetApplied()), haproxy(a.GetHaproxy())); err != nil {
 		return err
 	}
 	if len(a.GetExcepted()) > MaxExcepted {
@@ -117,6 +119,13 @@ func short(s string) string {
 		return "an id or a version is longer than 256 bytes"
 	}
 	return ""
+}
+
+func haproxy(h *fleetv1.HAProxy) string {
+	if n := len(h.GetCapabilities()); n > MaxCapabilities {
+		return fmt.Sprintf("%d capabilities, at most %d are possible", n, MaxCapabilities)
+	}
+	return short(h.GetVersion())
 }
 
 func digest(b []byte) string {

@@ -52,6 +52,8 @@ func TestWIRE4_Requests(t *testing.T) {
 		"held":                hello(func(h *fleetv1.Hello) { h.Held = bad }),
 		"applied in hello":    hello(func(h *fleetv1.Hello) { h.Applied = bad }),
 		"rejected digest":     hello(func(h *fleetv1.Hello) { h.Rejected = []*fleetv1.RejectedRevision{{Digest: []byte("x")}} }),
+		"capabilities":        hello(func(h *fleetv1.Hello) { h.Haproxy.Capabilities = make([]fleetv1.Capability, wire.MaxCapabilities+1) }),
+		"new capabilities":    applied(&fleetv1.Applied{Haproxy: &fleetv1.HAProxy{Capabilities: make([]fleetv1.Capability, wire.MaxCapabilities+1)}}),
 		"too many rejected":   hello(func(h *fleetv1.Hello) { h.Rejected = make([]*fleetv1.RejectedRevision, wire.MaxRejected+1) }),
 		"received":            {Message: &fleetv1.SyncRequest_Received{Received: &fleetv1.Received{Message: long(4097)}}},
 		"received marks":      {Message: &fleetv1.SyncRequest_Received{Received: &fleetv1.Received{Held: bad}}},

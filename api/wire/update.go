@@ -144,7 +144,7 @@ func (u Update) check() error {
 	return u.checkContent()
 }
 
-// checkContent finds removals where everything is written anew, and tables of an impossible length.
+// checkContent finds removals where everything is written anew, and tables that are too long, each or together.
 func (u Update) checkContent() error {
 	whole := u.Scope != fleetv1.Scope_SCOPE_CHANGES
 	for k, r := range u.Revision.Changes {
@@ -152,12 +152,16 @@ func (u Update) checkContent() error {
 			return invalid(k.String(), "it is taken away in an update of %s", u.Scope)
 		}
 	}
+	slots := 0
 	for backend, t := range u.Generation.Tables {
 		if whole && t.Removed {
 			return invalid(tableName(backend), "it is taken away in an update of %s", u.Scope)
 		}
 		if t.Length < 0 || t.Length > snapshot.MaxSlots {
 			return invalid(tableName(backend), "%d slots, at most %d are possible", t.Length, snapshot.MaxSlots)
+		}
+		if slots += t.Length; slots > MaxTotalSlots {
+			return invalid(fmt.Sprintf("update %d", u.ID), "its tables have more than %d slots", MaxTotalSlots)
 		}
 	}
 	return nil
