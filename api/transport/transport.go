@@ -1,7 +1,3 @@
-// Package transport says how Berth's programs talk to one another: mutual TLS 1.3 with given certificates, or plain text where it cannot leave the machine.
-//
-//	TRANSPORT-1  Plain text is for loopback addresses only; for any other address there is an error that says what to give.
-//	TRANSPORT-2  With certificates, both sides show one and both are checked against the CA that was given, with TLS 1.3 at least.
 package transport
 
 import (
@@ -40,17 +36,28 @@ func (f Files) Given() (bool, error) {
 	return n == 3, nil
 }
 
-// Server returns the credentials of a listener on the address.
+// Server returns the credentials of a gRPC listener on the address.
 func (f Files) Server(address string) (credentials.TransportCredentials, error) {
-	config, err := f.config(address)
+	config, err := f.ServerConfig(address)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", address, err)
+		return nil, err
 	}
 	if config == nil {
 		return insecure.NewCredentials(), nil
 	}
-	config.ClientCAs, config.ClientAuth = config.RootCAs, tls.RequireAndVerifyClientCert
 	return credentials.NewTLS(config), nil
+}
+
+// ServerConfig returns what any listener on the address needs for TLS, nil for plain text.
+func (f Files) ServerConfig(address string) (*tls.Config, error) {
+	config, err := f.config(address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", address, err)
+	}
+	if config != nil {
+		config.ClientCAs, config.ClientAuth = config.RootCAs, tls.RequireAndVerifyClientCert
+	}
+	return config, nil
 }
 
 // Client returns the credentials for dialing all of the addresses.

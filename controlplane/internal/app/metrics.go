@@ -2,12 +2,9 @@ package app
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -24,10 +21,10 @@ func (p *Plane) serveMetrics(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
 	var err error
-	if transport.Loopback(p.config.MetricsAddress) {
+	if server.TLSConfig = p.metricsTLS; server.TLSConfig == nil {
 		err = server.Serve(p.metricsPlace)
 	} else {
-		err = serveTLS(server, p)
+		err = server.ServeTLS(p.metricsPlace, "", "")
 	}
 	if !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve metrics on %s: %w", p.config.MetricsAddress, err)
@@ -35,13 +32,12 @@ func (p *Plane) serveMetrics(ctx context.Context) error {
 	return nil
 }
 
-func serveTLS(server *http.Server, p *Plane) error {
-	text, err := os.ReadFile(p.config.TLS.CA)
-	if err != nil {
-		return err
+// secureMetrics reads the certificates for the metrics' listener: none on a loopback address, where Prometheus may have none.
+func (p *Plane) secureMetrics() (err error) {
+	if a := p.config.MetricsAddress; a != "" && !transport.Loopback(a) {
+		if p.metricsTLS, err = p.config.TLS.ServerConfig(a); err != nil {
+			return fmt.Errorf("--metrics-address: %w", err)
+		}
 	}
-	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(text)
-	server.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS13, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool}
-	return server.ServeTLS(p.metricsPlace, p.config.TLS.Cert, p.config.TLS.Key)
+	return nil
 }

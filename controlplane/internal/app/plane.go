@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -43,6 +44,7 @@ type Plane struct {
 
 	nodeServer, adminServer     *grpc.Server
 	nodes, admins, metricsPlace net.Listener
+	metricsTLS                  *tls.Config
 	registry                    *prometheus.Registry
 }
 
@@ -71,7 +73,7 @@ func New(ctx context.Context, c Config, log zerolog.Logger) (*Plane, error) {
 	})
 	calls := grpcprom.NewServerMetrics(grpcprom.WithServerHandlingTimeHistogram())
 	p.registry.MustRegister(measured, calls, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	if err := p.serveWith(calls); err != nil {
+	if err := errors.Join(p.serveWith(calls), p.secureMetrics()); err != nil {
 		return nil, err
 	}
 	return p, p.listen(ctx)
