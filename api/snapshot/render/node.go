@@ -17,8 +17,10 @@ func NodeMachine(s Settings, folder string, rev *snapshot.Revision) Machine {
 	m.CertificateFile = func(c *snapshot.Certificate) string { return state + "/" + CertificateFile(c) }
 	m.DefaultCertificate = state + "/" + DefaultCertificate
 	m.Global = append(m.Global,
-		// The agent keeps one connection open for as long as the worker lives; the default would end it after 10 s of quiet.
-		snapshot.Line{"stats", "timeout", "20d"},
+		// The agent keeps one connection open for as long as the worker lives; the default would end it after 10 s of quiet. It is not longer than minutes, as a
+		// client that left with answers unread may keep its place until then, and there are more places than the ten of the default for that reason.
+		snapshot.Line{"stats", "timeout", "10m"},
+		snapshot.Line{"stats", "maxconn", "100"},
 		snapshot.Line{"description", Description(rev.StructureDigest())})
 	m.Backends = []*snapshot.Backend{{Name: ProbeBackend, Defaults: defaults(rev), Lines: []snapshot.Line{
 		{"mode", "http"}, {"balance", "roundrobin"}, {"timeout", "connect", "1s"}, {"timeout", "server", "1s"},
