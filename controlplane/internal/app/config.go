@@ -10,8 +10,8 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"github.com/berth-proxy/berth/api/snapshot"
 	"github.com/berth-proxy/berth/api/transport"
+	"github.com/berth-proxy/berth/controlplane/internal/source"
 	"github.com/berth-proxy/berth/controlplane/internal/source/dir"
 )
 
@@ -77,7 +77,7 @@ func parseSource(s string, first bool) (folder, error) {
 	if !named || name == "" {
 		named, name = false, dir.NameOf(path)
 	}
-	if err := snapshot.CheckName(name); err != nil && (named || !first) {
+	if err := source.CheckName(name); err != nil && (named || !first) {
 		return folder{}, fmt.Errorf("--source %s: %q cannot be the name of a cluster: %w; give NAME=dir:PATH", s, name, err)
 	}
 	return folder{name, path, s}, nil

@@ -40,8 +40,8 @@ func folders(values []string) ([]folder, error) {
 			return nil, misused("-f %q: give DIR or NAME=DIR", v)
 		}
 		// The name becomes a part of backends' names, except that of the first source.
-		if err := snapshot.CheckName(name); err != nil && (named || len(list) > 0) {
-			return nil, misused("-f %q: %w; give NAME=DIR", v, err)
+		if err := source.CheckName(name); err != nil && (named || len(list) > 0) {
+			return nil, misused("-f %q: %q cannot be the name of a cluster: %w; give NAME=DIR", v, name, err)
 		}
 		if slices.ContainsFunc(list, func(f folder) bool { return f.name == name }) {
 			return nil, misused("-f %q: there are two sources with the name %s; give NAME=DIR", v, name)
