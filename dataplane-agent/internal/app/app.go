@@ -60,7 +60,12 @@ func Run(ctx context.Context, cfg Config, log zerolog.Logger) error {
 	journalCtx, endJournal := context.WithCancel(context.WithoutCancel(ctx))
 	journalDone := make(chan error, 1)
 	go func() { journalDone <- j.Run(journalCtx) }()
-	defer func() { endJournal(); <-journalDone }()
+	defer func() {
+		endJournal()
+		if err := <-journalDone; err != nil {
+			log.Error().Err(err).Msg("the journal has ended with an error")
+		}
+	}()
 
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return n.Run(ctx) })

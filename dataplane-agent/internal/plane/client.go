@@ -77,7 +77,7 @@ func (c *Client) Run(ctx context.Context) error {
 		address := c.cfg.Addresses[i%len(c.cfg.Addresses)]
 		worked, err := c.stream(ctx, address)
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // The stream ended because the agent does.
 		}
 		if worked {
 			failures, told = 0, ""

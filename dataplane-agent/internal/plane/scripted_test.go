@@ -46,7 +46,9 @@ func serve(t *testing.T, script func(conversation) error) string {
 	go func() { done <- server.Serve(l) }()
 	t.Cleanup(func() {
 		server.Stop()
-		<-done
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
 	})
 	return l.Addr().String()
 }
