@@ -111,14 +111,18 @@ func addressOf(e *discoveryv1.Endpoint, family discoveryv1.AddressType) (netip.A
 	return a, nil
 }
 
+// nameOf is namespace/pod. The API does not look at a targetRef: one that names no possible pod counts for nothing, because a name that is too long for
+// the protocol would hold up everybody's updates.
 func nameOf(e *discoveryv1.Endpoint, namespace string, address netip.Addr, port uint16) string {
-	if e.TargetRef == nil || e.TargetRef.Name == "" {
-		return netip.AddrPortFrom(address, port).String()
+	if e.TargetRef != nil && e.TargetRef.Name != "" {
+		if e.TargetRef.Namespace != "" {
+			namespace = e.TargetRef.Namespace
+		}
+		if name := namespace + "/" + e.TargetRef.Name; len(name) <= snapshot.MaxEndpoint && isClean(name) {
+			return name
+		}
 	}
-	if e.TargetRef.Namespace != "" {
-		namespace = e.TargetRef.Namespace
-	}
-	return namespace + "/" + e.TargetRef.Name
+	return netip.AddrPortFrom(address, port).String()
 }
 
 // once leaves one endpoint of each address and port: the readiest, and of equals the one that comes first by name.

@@ -68,6 +68,10 @@ func TestEndpoints(t *testing.T) {
 		{rule: "without targetRef the name is address and port", slices: []string{"4;/8080;192.168.7.4 R", "4;/8080;192.168.7.5"},
 			want: "ready 192.168.7.4:8080 192.168.7.4:8080, ready 192.168.7.5:8080 192.168.7.5:8080"},
 		{rule: "without targetRef, IPv6", slices: []string{"6;/8080;fd00::1 R"}, want: "ready fd00::1:8080 [fd00::1]:8080"},
+		{rule: "a pod's name that no pod can have is not taken", slices: []string{
+			"4;/8080;10.0.0.1 R " + strings.Repeat("x", 2000) + ";10.0.0.2 R a\x1b[2J;10.0.0.3 R \xff;10.0.0.4 R a\u2028b;10.0.0.5 R " + strings.Repeat("x", 253)},
+			want: "ready 10.0.0.1:8080 10.0.0.1:8080, ready 10.0.0.2:8080 10.0.0.2:8080, ready 10.0.0.3:8080 10.0.0.3:8080, ready 10.0.0.4:8080 10.0.0.4:8080, " +
+				"ready 10.0.0.5:8080 shop/" + strings.Repeat("x", 253)},
 		{rule: "FQDN slices count for nothing", slices: []string{"F;/8080;web.example.com R", "4;/8080;10.0.0.1 R a"}, want: "ready 10.0.0.1:8080 shop/a"},
 		{rule: "a headless service is one like others", service: "clusterIP: None", slices: []string{"4;/8080;10.0.0.1 R a"}, want: "ready 10.0.0.1:8080 shop/a"},
 		{rule: "slices left over from before ExternalName are ignored", service: "{type: ExternalName, externalName: x.example.com}", slices: []string{"4;/8080;10.0.0.1 R a"}, want: ""},

@@ -106,13 +106,13 @@ func checkPath(raw string) error {
 		return fmt.Errorf("does not start with a slash")
 	case len(raw) > maxPath:
 		return fmt.Errorf("is longer than %d bytes", maxPath)
-	case !utf8.ValidString(raw):
-		return fmt.Errorf("is not valid UTF-8; write such bytes as %%XX")
-	}
-	for _, r := range raw {
-		if unicode.IsSpace(r) || unicode.IsControl(r) {
-			return fmt.Errorf("holds white space or a control character; write it as %%XX")
-		}
+	case !isClean(raw):
+		return fmt.Errorf("holds white space, a control character or what is not UTF-8; write such bytes as %%XX")
 	}
 	return nil
+}
+
+// isClean says that s is text without white space and control characters (WANT-3).
+func isClean(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
 }
