@@ -56,12 +56,14 @@ func (x *session) received(m *fleetv1.Received) error {
 	landed := x.flight
 	x.flight, x.held = nil, held
 	x.record.Received(m)
+	if m.GetCode() == fleetv1.Code_CODE_OK && reached(landed.to, held) {
+		x.trust, x.retry, x.asked = trustMarks, retry{}, buckets{}
+		return nil
+	}
+	x.confirm = x.confirm || landed.confirms
 	switch m.GetCode() {
 	case fleetv1.Code_CODE_OK:
-		if !reached(landed.to, held) {
-			return x.distrust(m, trustNothing)
-		}
-		x.trust, x.retry, x.asked = trustMarks, retry{}, buckets{}
+		return x.distrust(m, trustNothing)
 	case fleetv1.Code_CODE_OLD_EPOCH:
 		return x.oldEpoch(m)
 	case fleetv1.Code_CODE_BASE_MISMATCH:
@@ -108,6 +110,9 @@ func (x *session) buckets(m *fleetv1.Buckets) error {
 	held, err := wire.MarksFrom(m.GetHeld())
 	if err != nil {
 		return invalid(err)
+	}
+	if err := checkVersions(0, held); err != nil {
+		return err
 	}
 	x.held = held
 	if x.head == nil || x.waiting.Code != 0 {

@@ -28,9 +28,10 @@ func (x *session) greet() error {
 		if err := wire.CheckRequest(m); err != nil {
 			return invalid(err)
 		}
-		if x.hello = m.GetHello(); x.hello == nil {
+		if m.GetHello() == nil {
 			return status.Error(codes.InvalidArgument, "the first message is not a Hello")
 		}
+		return x.introduce(m.GetHello())
 	case <-timer.C:
 		return status.Errorf(codes.DeadlineExceeded, "no Hello within %s", x.server.timing.Hello)
 	case err := <-x.failed:
@@ -41,12 +42,10 @@ func (x *session) greet() error {
 	case <-x.server.closing:
 		return errShutdown
 	}
-	return x.introduce()
 }
 
-// introduce takes in the Hello.
-func (x *session) introduce() error {
-	h := x.hello
+// introduce takes in the Hello. What the session needs later it copies: a Hello may be large, and a stream lives for months.
+func (x *session) introduce(h *fleetv1.Hello) error {
 	held, err := wire.MarksFrom(h.GetHeld())
 	if err != nil {
 		return invalid(err)
@@ -60,7 +59,7 @@ func (x *session) introduce() error {
 	}
 	x.key = node.Key{Fleet: h.GetFleet(), Name: h.GetNode()}
 	x.log = x.log.With().Str("fleet", x.key.Fleet).Str("node", x.key.Name).Str("address", x.address).Logger()
-	x.held, x.confirm = held, h.GetDirty()
+	x.held, x.epoch, x.confirm = held, h.GetEpoch(), h.GetDirty()
 	for _, r := range h.GetRejected() {
 		digest, err := snapshot.DigestFromBytes(r.GetDigest())
 		if err != nil {
@@ -68,7 +67,7 @@ func (x *session) introduce() error {
 		}
 		x.rejected[digest] = struct{}{}
 	}
-	x.server.enter(x)
+	x.server.enter(x, h)
 	x.look()
 	welcome := &fleetv1.Welcome{Waiting: x.waiting.Code, Message: wire.Text(x.waiting.Message)}
 	if x.head != nil {

@@ -57,6 +57,10 @@ func TestBucketsOfAnotherKindThanAskedFor(t *testing.T) {
 	for name, answer := range map[string]*fleetv1.Buckets{
 		"none":  {},
 		"short": {Generation: make([]byte, 32)},
+		"beyond counting": {
+			Generation: make([]byte, 8192), Revision: make([]byte, 8192),
+			Held: &fleetv1.Marks{Revision: &fleetv1.Mark{Version: &fleetv1.Version{Epoch: 1<<64 - 1}}},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := startPlane(t, quick)

@@ -58,7 +58,7 @@ func (x *session) foreign() bool {
 // meet raises the log's epoch above what the node has from another plane, and returns the head.
 func (x *session) meet(log *changelog.Log) *changelog.Head {
 	head := log.Head()
-	if epoch := max(x.hello.GetEpoch(), x.held.Epoch()); epoch > head.Epoch || epoch == head.Epoch && x.contradicts(head) {
+	if epoch := max(x.epoch, x.held.Epoch()); epoch > head.Epoch || epoch == head.Epoch && x.contradicts(head) {
 		head = log.RaiseEpoch(epoch)
 		x.log.Info().Uint64("epoch", head.Epoch).Msg("the epoch was raised above one that the node has from another plane")
 	}

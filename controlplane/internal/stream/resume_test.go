@@ -76,6 +76,29 @@ func TestADirtyNodeIsMadeToConfirm(t *testing.T) {
 	p.view("confirmed", func(v node.View) bool { return v.State(head.Marks()) == node.Current })
 }
 
+// A confirmation that was not taken is still owed.
+func TestAConfirmationThatWasNotTakenIsSentAgain(t *testing.T) {
+	for name, answer := range map[string]func(*fleetv1.Received){
+		"a full disk":     func(r *fleetv1.Received) { r.Code = fleetv1.Code_CODE_DISK },
+		"a higher epoch":  func(r *fleetv1.Received) { r.Code, r.Epoch = fleetv1.Code_CODE_OLD_EPOCH, 7 },
+		"another base":    func(r *fleetv1.Received) { r.Code = fleetv1.Code_CODE_BASE_MISMATCH },
+		"another content": func(r *fleetv1.Received) { r.Code = fleetv1.Code_CODE_DIGEST_MISMATCH },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := startPlane(t, quick)
+			p.revise("web", "roundrobin")
+			head := p.fill("web", 0, 1)
+			c := p.connect(stateOf(head), func(h *fleetv1.Hello) { h.Dirty = true })
+			c.welcome()
+			c.received(c.update(), fleetv1.Code_CODE_OK, answer)
+			if u := c.take(); u.To.Revision.Digest != head.Revision.Digest() || u.To.Generation.Digest != head.Generation.Digest() {
+				t.Errorf("sent again: %+v", u.To)
+			}
+			c.quiet()
+		})
+	}
+}
+
 func TestANodeThatWasAwayIsSentWhatChanged(t *testing.T) {
 	p := startPlane(t, quick)
 	for i := range 50 {

@@ -141,10 +141,10 @@ func address(ctx context.Context) string {
 }
 
 // enter makes x the session of its node, here and in the registry alike: of two that come at once the same one is the newest in both.
-func (s *Server) enter(x *session) {
+func (s *Server) enter(x *session, h *fleetv1.Hello) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	x.record = s.config.Nodes.Connect(x.hello, x.address)
+	x.record = s.config.Nodes.Connect(h, x.address)
 	s.sessions[x.key] = x
 }
 

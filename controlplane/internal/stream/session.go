@@ -39,7 +39,8 @@ type session struct {
 	fleets *changelog.Fleets
 	fleet  changelog.Fleet
 	head   *changelog.Head
-	hello  *fleetv1.Hello
+	// epoch is the highest that the node had seen when it connected.
+	epoch uint64
 	// waiting is why nothing is sent for now.
 	waiting node.Problem
 

@@ -13,6 +13,8 @@ type flight struct {
 	id     uint64
 	shared *wire.Shared
 	to     wire.Marks
+	// confirms says that a dirty node is owed it.
+	confirms bool
 	// frame is the next to be sent; sent is when the last one was.
 	frame int
 	sent  time.Time
@@ -125,7 +127,7 @@ func (x *session) offer(now time.Time) error {
 // launch puts an update in flight.
 func (x *session) launch(shared *wire.Shared, wantRevision bool) {
 	x.updates++
-	x.flight = &flight{id: x.updates, shared: shared, to: x.target(x.head, wantRevision)}
+	x.flight = &flight{id: x.updates, shared: shared, to: x.target(x.head, wantRevision), confirms: x.confirm}
 	x.confirm = false
 }
 
