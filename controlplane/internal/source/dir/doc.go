@@ -17,7 +17,8 @@
 //	       counts as gone when it was gone for Rest. Half-written files are not read.
 //	DIR-2  A file that cannot be read or parsed keeps its last rows, and the source says so; the other files go on. So does a
 //	       directory that cannot be listed, for all that was under it, the root included. Only what was looked for in a
-//	       directory that could be read, and was not there, is gone (source.SRC-3).
+//	       directory that could be read, and was not there, is gone (source.SRC-3). A symlink that leads nowhere is there. So is all
+//	       that was, when there is more under the root than anybody would have put there.
 //	DIR-3  A document that is rejected leaves the last accepted form of its object in force, with a warning; where there never
 //	       was one, the object is rejected.
 //	DIR-4  The first document of an object, by path and then by place, wins; the others are warned about, and the next one takes

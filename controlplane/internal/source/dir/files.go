@@ -44,7 +44,7 @@ func (r *reader) inspect(rel string, m *mark, now time.Time) (look sight, sure b
 		info, err = os.Lstat(at.real)
 	}
 	switch gone := errors.Is(err, errNotThere) || errors.Is(err, fs.ErrNotExist); {
-	case gone && m.missed, errors.Is(err, errNotThere) && at.real == m.real && kindOf(path) == kindNone:
+	case gone && kindOf(path) == kindNone && (m.missed || errors.Is(err, errNotThere) && at.real == m.real):
 		return sight{}, true
 	case gone, err == nil && at.real != m.real:
 		r.look(now)

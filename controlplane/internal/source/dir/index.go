@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 
@@ -70,6 +72,16 @@ func newIndex(cluster string) *index {
 	}
 }
 
+// printable is the name of a file for people and for protocols that carry text: a name may have any bytes but a slash.
+func printable(file string) string {
+	return strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || unicode.IsControl(r) {
+			return '?'
+		}
+		return r
+	}, file)
+}
+
 // set takes what a file says now, in place of what it said before. A file that is gone says nothing.
 func (x *index) set(file string, docs []manifest.Document) {
 	old := x.files[file]
@@ -104,7 +116,7 @@ func (x *index) claims(file string, docs []manifest.Document) (claims []*claim, 
 			}
 			continue
 		}
-		c := &claim{file: file, order: i, place: file + ":" + d.Place(), object: d.Object, rejected: d.Rejected, hosts: d.Hosts, warnings: d.Warnings}
+		c := &claim{file: file, order: i, place: printable(file) + ":" + d.Place(), object: d.Object, rejected: d.Rejected, hosts: d.Hosts, warnings: d.Warnings}
 		c.key.Cluster = x.cluster
 		if d.Identified() {
 			c.key.Kind, c.key.Namespace, c.key.Name = d.Key.Kind, d.Key.Namespace, d.Key.Name
@@ -135,7 +147,7 @@ func keep(old, claims []*claim, order int) []*claim {
 		}
 		k := *c
 		k.order = order + len(kept)
-		k.kept = "no longer in " + c.file + ", but stays in force as it was: another document there does not say which object it is about"
+		k.kept = "no longer in " + printable(c.file) + ", but stays in force as it was: another document there does not say which object it is about"
 		kept = append(kept, &k)
 	}
 	return kept
@@ -185,7 +197,7 @@ func (x *index) skip(file string, kinds map[string]manifest.Document) {
 	for name, d := range kinds {
 		s, ok := x.skipped[name]
 		if !ok {
-			s = skip{kind: d.Key.Kind, place: file + ":" + d.Place(), files: map[string]struct{}{}}
+			s = skip{kind: d.Key.Kind, place: printable(file) + ":" + d.Place(), files: map[string]struct{}{}}
 			x.skipped[name] = s
 			x.stale[name] = struct{}{}
 		}

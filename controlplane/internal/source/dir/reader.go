@@ -16,6 +16,7 @@ import (
 type reader struct {
 	name, root string
 	rescan     time.Duration
+	limit      int // of names in the tree
 	watch      func(dir string)
 
 	tree  *tree            // of the last walk that succeeded, nil before
@@ -57,7 +58,7 @@ type fault struct {
 
 func newReader(name, root string, rescan time.Duration, watch func(string)) *reader {
 	return &reader{
-		name: name, root: root, rescan: rescan, watch: watch,
+		name: name, root: root, rescan: rescan, limit: maxNames, watch: watch,
 		files: map[string]*file{}, marks: map[string]*mark{}, index: newIndex(name),
 		broken: map[string]fault{}, blind: map[string]time.Time{}, lost: map[string]time.Time{},
 	}
@@ -126,7 +127,7 @@ func (r *reader) settle(now time.Time) time.Time {
 		if ok, m.again = m.settle(look, now); ok {
 			ready[rel] = look
 		}
-		if m.together && !m.restless(now) && (!ok || r.tree.unfinished) {
+		if m.together && !m.restless(now) && (!ok || r.tree.unfinished || r.losing(now)) {
 			waiting = true
 		}
 	}
@@ -146,6 +147,16 @@ func (r *reader) settle(now time.Time) time.Time {
 		}
 	}
 	return seen
+}
+
+// losing says that a file went a moment ago from where a symlink leads. If it went with a swap, the symlink is about to go, too.
+func (r *reader) losing(now time.Time) bool {
+	for _, since := range r.lost {
+		if now.Before(since.Add(patience)) {
+			return true
+		}
+	}
+	return false
 }
 
 // faults lists everything that cannot be read, by place.
@@ -182,9 +193,9 @@ func (r *reader) state(faults map[string]fault) source.State {
 			state.StaleSince = f.since
 		}
 		if place != "" {
-			f.text = strings.ToValidUTF8(place, "?") + ": " + f.text
+			f.text = printable(place) + ": " + f.text
 		}
-		texts = append(texts, f.text)
+		texts = append(texts, strings.ToValidUTF8(f.text, "?"))
 	}
 	if more := len(texts) - maxFaults; more > 0 {
 		texts = append(texts[:maxFaults], fmt.Sprintf("and %d more", more))

@@ -24,7 +24,7 @@ type tree struct {
 	entries map[string]entry  // files to read, by rel
 	dirs    map[string]string // rel by directory, each once (DIR-7)
 	faults  map[string]error  // what could not be looked into, by rel: nothing under it is known to be gone
-	lost    map[string]error  // symlinks named as files whose file is not there, by rel
+	lost    map[string]error  // symlinks named as files whose file is not there, by rel: the link has to go for what it said to go
 
 	volumes map[string]bool     // directories behind a link called ..data, as in kubelet's volumes
 	links   map[string]string   // symlinks on the way to something with what stands in them, and what they lack: a change needs a walk
@@ -45,9 +45,9 @@ type entry struct {
 
 // walk lists the files under root. An error is about the root itself. Each directory is passed to watch before it is listed, so
 // that what changes after the listing shows.
-func walk(root string, watch func(dir string)) (*tree, error) {
+func walk(root string, limit int, watch func(dir string)) (*tree, error) {
 	for attempt := 1; ; attempt++ {
-		t, err := walkOnce(root, watch)
+		t, err := walkOnce(root, limit, watch)
 		if err != nil || !t.torn || attempt == maxAttempts {
 			return t, err
 		}
@@ -57,12 +57,15 @@ func walk(root string, watch func(dir string)) (*tree, error) {
 // maxAttempts bounds how often a walk is done again because symlinks are swapped meanwhile (DIR-6).
 const maxAttempts = 5
 
-func walkOnce(root string, watch func(dir string)) (*tree, error) {
+// maxNames bounds how many names one walk looks at. A symlink that leads to the root of a disk must not have all of it read.
+const maxNames = 250_000
+
+func walkOnce(root string, limit int, watch func(dir string)) (*tree, error) {
 	t := &tree{
 		entries: map[string]entry{}, dirs: map[string]string{}, faults: map[string]error{}, lost: map[string]error{},
 		volumes: map[string]bool{}, links: map[string]string{}, targets: map[string][]string{}, watch: map[string]bool{},
 	}
-	w := walker{tree: t, watch: watch}
+	w := walker{tree: t, watch: watch, left: limit}
 	at, err := w.follow("/", root)
 	if err != nil {
 		return nil, rootError(root, err)
@@ -77,6 +80,10 @@ func walkOnce(root string, watch func(dir string)) (*tree, error) {
 	t.root, t.rootID = at.real, identOf(info)
 	if err := w.visit(at.real, ""); err != nil {
 		return nil, rootError(root, err)
+	}
+	if w.left < 0 {
+		return nil, fmt.Errorf("directory %s has more than %d names under it, the last of them in %s: does a symlink lead out of it? Its last objects stay in force",
+			root, limit, w.last)
 	}
 	t.torn = t.torn || t.moved()
 	t.unfinished = t.lacksLinks()
@@ -93,6 +100,8 @@ func rootError(root string, err error) error {
 type walker struct {
 	*tree
 	watch func(string)
+	left  int    // how many more names may be looked at; negative when there were more
+	last  string // the directory where that ended, as rel
 }
 
 // look notes that changes in a directory matter.
@@ -122,7 +131,7 @@ func (w *walker) follow(at, name string) (resolved, error) {
 
 // visit lists a directory. Its error is that of the directory itself.
 func (w *walker) visit(dir, rel string) error {
-	if _, twice := w.dirs[dir]; twice {
+	if _, twice := w.dirs[dir]; twice || w.left < 0 {
 		return nil
 	}
 	w.look(dir)
@@ -131,6 +140,10 @@ func (w *walker) visit(dir, rel string) error {
 		return err
 	}
 	w.dirs[dir] = rel
+	if w.left -= len(list); w.left < 0 {
+		w.last = rel
+		return nil
+	}
 	for _, item := range list {
 		if strings.HasPrefix(item.Name(), ".") {
 			continue
@@ -155,8 +168,8 @@ func (w *walker) descend(dir, rel string) {
 	}
 }
 
-// link takes what is behind a symlink under the symlink's name. A link to a file that is not there is no file: that is how a file
-// goes from a volume of kubelet's. A link that leads nowhere otherwise says nothing about what was behind it.
+// link takes what is behind a symlink under the symlink's name. A link that leads nowhere says nothing about what was behind it: a disk
+// may be away. One to a file that is not there is no fault at once: kubelet takes a file from a volume first, and then its link.
 func (w *walker) link(dir, name, rel string) {
 	at, err := w.follow(dir, name)
 	if errors.Is(err, errNotThere) {
@@ -234,6 +247,9 @@ func (t *tree) lacksLinks() bool {
 
 // blind says that nobody could look at the place of a file.
 func (t *tree) blind(rel string) bool {
+	if t.lost[rel] != nil {
+		return true
+	}
 	for ; rel != "."; rel = path.Dir(rel) {
 		if t.faults[rel] != nil {
 			return true

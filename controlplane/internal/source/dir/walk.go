@@ -17,15 +17,16 @@ func (r *reader) walk(now time.Time) *tree {
 	}
 	r.walkSeen, r.walkAt = time.Time{}, now.Add(r.rescan)
 	began := time.Now()
-	t, err := walk(r.root, r.watch)
-	r.calm = now.Add(2 * time.Since(began))
+	t, err := walk(r.root, r.limit, r.watch)
+	took := time.Since(began)
+	r.calm = now.Add(2 * took)
 	if err == nil {
 		err = r.emptied(t)
 	}
 	if err != nil {
 		// Whatever was marked is looked for again when the root is back.
 		clear(r.marks)
-		r.walkAt = now.Add(min(retry, r.rescan))
+		r.walkAt = now.Add(min(max(retry, 10*took), r.rescan))
 		if r.rootFault == nil {
 			r.rootFault = &fault{since: now}
 		}
