@@ -3,6 +3,7 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	fleetv1 "github.com/berth-proxy/berth/proto/berth/fleet/v1"
 )
@@ -29,6 +30,14 @@ func CodeOf(err error) fleetv1.Code {
 	default:
 		return fleetv1.Code_CODE_INTERNAL
 	}
+}
+
+// CodeName is a code as people read it in logs, in the admin API and in the documentation: without the prefix of the enum, and empty for none.
+func CodeName(c fleetv1.Code) string {
+	if c == fleetv1.Code_CODE_UNSPECIFIED {
+		return ""
+	}
+	return strings.TrimPrefix(c.String(), "CODE_")
 }
 
 func invalid(object, format string, args ...any) error {

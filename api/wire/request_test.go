@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -70,6 +71,30 @@ func TestWIRE4_Requests(t *testing.T) {
 	} {
 		if err := wire.CheckRequest(m); wire.CodeOf(err) != fleetv1.Code_CODE_INVALID {
 			t.Errorf("%s: %v, want CODE_INVALID", name, err)
+		}
+	}
+}
+
+func TestCodeName(t *testing.T) {
+	for c, want := range map[fleetv1.Code]string{
+		fleetv1.Code_CODE_UNSPECIFIED: "", fleetv1.Code_CODE_OK: "OK", fleetv1.Code_CODE_OWN_LISTENER: "OWN_LISTENER", 999: "999",
+	} {
+		if got := wire.CodeName(c); got != want {
+			t.Errorf("code %d is called %q, want %q", c, got, want)
+		}
+	}
+}
+
+// Who sees a code looks for it on the page that explains them.
+func TestEveryCodeIsExplained(t *testing.T) {
+	page, err := os.ReadFile("../../docs/debug.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range fleetv1.Code_name {
+		c := fleetv1.Code(n)
+		if c != fleetv1.Code_CODE_UNSPECIFIED && c != fleetv1.Code_CODE_OK && !strings.Contains(string(page), "`"+wire.CodeName(c)+"`") {
+			t.Errorf("docs/debug.md does not explain %s", wire.CodeName(c))
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/berth-proxy/berth/api/snapshot"
 	"github.com/berth-proxy/berth/api/snapshot/render"
+	"github.com/berth-proxy/berth/api/wire"
 	"github.com/berth-proxy/berth/controlplane/internal/changelog"
 	"github.com/berth-proxy/berth/controlplane/internal/node"
 	"github.com/berth-proxy/berth/controlplane/internal/stream"
@@ -73,7 +74,7 @@ func inspectError(key node.Key, err error) error {
 	case errors.Is(err, stream.ErrNotConnected):
 		return status.Errorf(codes.Unavailable, "node %s of fleet %s is not connected", key.Name, key.Fleet)
 	case errors.As(err, &said):
-		return status.Errorf(codes.Unavailable, "node %s cannot ask its worker: %s: %s", key.Name, showCode(said.Code), said.Message)
+		return status.Errorf(codes.Unavailable, "node %s cannot ask its worker: %s: %s", key.Name, wire.CodeName(said.Code), said.Message)
 	case errors.Is(err, context.DeadlineExceeded):
 		return status.Errorf(codes.DeadlineExceeded, "node %s did not answer in time", key.Name)
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/berth-proxy/berth/controlplane/internal/node"
 	"github.com/berth-proxy/berth/controlplane/internal/store"
 	adminv1 "github.com/berth-proxy/berth/proto/berth/admin/v1"
-	fleetv1 "github.com/berth-proxy/berth/proto/berth/fleet/v1"
 )
 
 func showTime(t time.Time) *timestamppb.Timestamp {
@@ -31,14 +30,6 @@ func showMark(m wire.Mark, at time.Time) *adminv1.Mark {
 		return nil
 	}
 	return &adminv1.Mark{Epoch: m.Version.Epoch, Number: m.Version.Number, Digest: m.Digest.String(), Time: showTime(at)}
-}
-
-// showCode is the code as people know it: without the prefix of the enum.
-func showCode(c fleetv1.Code) string {
-	if c == fleetv1.Code_CODE_UNSPECIFIED {
-		return ""
-	}
-	return strings.TrimPrefix(c.String(), "CODE_")
 }
 
 func (s *Server) showFleet(f changelog.Fleet) *adminv1.Fleet {
@@ -151,11 +142,11 @@ func showNode(v node.View, head *changelog.Head) *adminv1.Node {
 	}
 	for _, e := range v.Excepted {
 		out.Excepted = append(out.Excepted, &adminv1.ExceptedSlot{
-			Backend: e.Backend, Slot: uint32(e.Slot), Code: showCode(e.Code), Message: e.Message, //nolint:gosec // At most snapshot.MaxSlots.
+			Backend: e.Backend, Slot: uint32(e.Slot), Code: wire.CodeName(e.Code), Message: e.Message, //nolint:gosec // At most snapshot.MaxSlots.
 		})
 	}
 	why := obstacle(v, newest)
-	out.Code, out.Message = showCode(why.Code), why.Message
+	out.Code, out.Message = wire.CodeName(why.Code), why.Message
 	return out
 }
 

@@ -82,7 +82,7 @@ func (x *session) distrust(m *fleetv1.Received, least trust) error {
 	x.trust = max(x.trust+1, least)
 	x.problem("an update did not fit what the node holds", m.GetCode(), m.GetMessage())
 	if x.trust >= trustLost {
-		return status.Errorf(codes.Internal, "node %s has not even taken an update with everything: %s %s", x.key.Name, m.GetCode(), m.GetMessage())
+		return status.Errorf(codes.Internal, "node %s has not even taken an update with everything: %s %s", x.key.Name, wire.CodeName(m.GetCode()), m.GetMessage())
 	}
 	return nil
 }
@@ -156,7 +156,7 @@ func (x *session) applied(m *fleetv1.Applied) error {
 		x.server.config.Applied(m.GetBy(), latency)
 	}
 	if e := m.GetExcepted(); len(e) > 0 {
-		x.log.Warn().Int("slots", len(e)).Str("backend", e[0].GetBackend()).Uint32("slot", e[0].GetSlot()).Str("code", e[0].GetCode().String()).
+		x.log.Warn().Int("slots", len(e)).Str("backend", e[0].GetBackend()).Uint32("slot", e[0].GetSlot()).Str("code", wire.CodeName(e[0].GetCode())).
 			Str("reason", e[0].GetMessage()).Msg("node could not take some slots")
 	}
 	return nil
@@ -183,7 +183,7 @@ func (x *session) refused(m *fleetv1.Rejected) error {
 	}
 	x.rejected[digest] = struct{}{}
 	x.record.Rejected(m)
-	x.log.Warn().Str("revision", digest.Short()).Str("code", m.GetCode().String()).Str("reason", m.GetMessage()).Msg("node's HAProxy refused the revision")
+	x.log.Warn().Str("revision", digest.Short()).Str("code", wire.CodeName(m.GetCode())).Str("reason", m.GetMessage()).Msg("node's HAProxy refused the revision")
 	return nil
 }
 
@@ -195,10 +195,10 @@ func (x *session) failedAt(m *fleetv1.Failed) {
 
 // problem logs what went wrong at a node.
 func (x *session) problem(what string, code fleetv1.Code, message string) {
-	x.log.Warn().Str("code", code.String()).Str("reason", message).Msg(what)
+	x.log.Warn().Str("code", wire.CodeName(code)).Str("reason", message).Msg(what)
 }
 
 // NodeError is what a node says instead of an answer.
 type NodeError struct{ node.Problem }
 
-func (e *NodeError) Error() string { return e.Code.String() + ": " + e.Message }
+func (e *NodeError) Error() string { return wire.CodeName(e.Code) + ": " + e.Message }

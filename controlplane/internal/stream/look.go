@@ -28,7 +28,7 @@ func (x *session) look() {
 		x.waiting = why
 		x.record.Wait(why)
 		if why.Code != 0 {
-			x.log.Warn().Str("code", why.Code.String()).Str("reason", why.Message).Msg("node waits")
+			x.log.Warn().Str("code", wire.CodeName(why.Code)).Str("reason", why.Message).Msg("node waits")
 		}
 	}
 }
