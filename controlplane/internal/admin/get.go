@@ -91,7 +91,7 @@ func (s *Server) Render(req *adminv1.RenderRequest, stream grpc.ServerStreamingS
 func (s *Server) document(f changelog.Fleet) view.Document {
 	head := f.Log.Head()
 	state := view.State{
-		Fleet: f.Name, Revision: head.Revision, Generation: head.Generation,
+		Fleet: f.Name, Home: s.Compiler.Home(), Revision: head.Revision, Generation: head.Generation,
 		Backends: s.Compiler.Backends(f.Name), Routes: s.Compiler.Routes(f.Name), Problems: s.Compiler.Problems(f.Name),
 	}
 	for src := range s.Store.Read().Sources() {

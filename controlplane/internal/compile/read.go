@@ -25,6 +25,9 @@ func (b *backend) info() BackendInfo {
 	}
 }
 
+// Home is the first source on the command line, whose backends have no prefix in their names.
+func (c *Compiler) Home() string { return c.home }
+
 // Backends lists the backends of a fleet's revision by name, without the one that answers 503.
 func (c *Compiler) Backends(fleet string) []BackendInfo {
 	c.mu.RLock()

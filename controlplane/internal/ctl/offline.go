@@ -120,7 +120,7 @@ func (w *world) state(fleet string, previous *snapshot.Generation) view.State {
 		}
 	}
 	return view.State{
-		Fleet: fleet, Revision: rev, Generation: snapshot.EmptyGeneration().Apply(delta, at),
+		Fleet: fleet, Home: w.compiler.Home(), Revision: rev, Generation: snapshot.EmptyGeneration().Apply(delta, at),
 		Backends: w.compiler.Backends(fleet), Routes: w.compiler.Routes(fleet), Problems: w.compiler.Problems(fleet), Sources: w.sources,
 	}
 }

@@ -114,13 +114,13 @@ func (s *scripted) ListNodes(_ context.Context, req *adminv1.ListNodesRequest) (
 			Name: "node-1", Fleet: "default", State: adminv1.NodeState_NODE_STATE_CURRENT, HaproxyVersion: "3.4.7", AgentVersion: "v1",
 			Capabilities: []string{"CAPABILITY_ADD_SERVER"}, Revision: mark(3), Generation: mark(12), WorkerPid: 4711, OldWorkers: 1, Reloads: 2,
 			ConnectedSince: at(1), LastHeard: at(59), Address: "127.0.0.1:40000", LastLatency: durationpb.New(1234567 * time.Nanosecond),
-			Excepted: []*adminv1.ExceptedSlot{{Backend: "shop_web_http", Slot: 3, Code: "CODE_OWN_LISTENER", Message: "127.0.0.1:8080 is a listener of this HAProxy"}},
+			Excepted: []*adminv1.ExceptedSlot{{Backend: "shop_web_http", Slot: 3, Code: "OWN_LISTENER", Message: "127.0.0.1:8080 is a listener of this HAProxy"}},
 		},
 		{
 			Name: "node-2", Fleet: "default", State: adminv1.NodeState_NODE_STATE_REJECTED, HaproxyVersion: "2.6.12", Revision: mark(2), Generation: mark(11),
-			Lag: 1, Dirty: true, Reloads: 1, Code: "CODE_CONFIG_REFUSED", Message: "[ALERT] config : parsing [haproxy.cfg:9]\n\x1b[31mno such option",
+			Lag: 1, Dirty: true, Reloads: 1, Code: "CONFIG_REFUSED", Message: "[ALERT] config : parsing [haproxy.cfg:9]\n\x1b[31mno such option",
 		},
-		{Name: "node-3", Fleet: "edge", State: adminv1.NodeState_NODE_STATE_WAITING, Code: "CODE_FROZEN"},
+		{Name: "node-3", Fleet: "edge", State: adminv1.NodeState_NODE_STATE_WAITING, Code: "FROZEN"},
 	}
 	var some []*adminv1.Node
 	for _, n := range list {
@@ -254,9 +254,9 @@ func (s *scripted) Watch(req *adminv1.WatchRequest, stream grpc.ServerStreamingS
 		{Event: &adminv1.WatchResponse_SourceChanged{SourceChanged: &adminv1.Source{Name: "east", Error: "no such directory"}}},
 		{Event: &adminv1.WatchResponse_SourceChanged{SourceChanged: &adminv1.Source{Name: "west"}}},
 		{Fleet: "default", Event: &adminv1.WatchResponse_ObjectChanged{ObjectChanged: &adminv1.Object{
-			Object: "Ingress shop/pay", State: adminv1.ObjectState_OBJECT_STATE_REJECTED, Reason: "no certificate",
+			Object: "Ingress shop/pay", State: adminv1.ObjectState_OBJECT_STATE_REJECTED, Reason: "no certificate", Cluster: "east",
 		}}},
-		{Fleet: "default", Event: &adminv1.WatchResponse_ObjectChanged{ObjectChanged: &adminv1.Object{Object: "Ingress shop/pay"}}},
+		{Fleet: "default", Event: &adminv1.WatchResponse_ObjectChanged{ObjectChanged: &adminv1.Object{Object: "Ingress shop/pay", Cluster: "east"}}},
 		{Fleet: "default"},
 	} {
 		if req.GetFleet() != "" && e.GetFleet() != "" && e.GetFleet() != req.GetFleet() {

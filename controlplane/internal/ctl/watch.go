@@ -77,10 +77,11 @@ func eventText(event *adminv1.WatchResponse) string {
 		return fmt.Sprintf("source %s: read, %d objects", s.GetName(), s.GetObjects())
 	case *adminv1.WatchResponse_ObjectChanged:
 		o := e.ObjectChanged
+		about := fmt.Sprintf("fleet %s: %s of cluster %s: ", event.GetFleet(), o.GetObject(), o.GetCluster())
 		if o.GetState() == adminv1.ObjectState_OBJECT_STATE_UNSPECIFIED {
-			return fmt.Sprintf("fleet %s: %s: all of it is in force", event.GetFleet(), o.GetObject())
+			return about + "all of it is in force"
 		}
-		return fmt.Sprintf("fleet %s: %s: %s: %s", event.GetFleet(), o.GetObject(), word(o.GetState(), "OBJECT_STATE_"), o.GetReason())
+		return about + word(o.GetState(), "OBJECT_STATE_") + ": " + o.GetReason()
 	default:
 		return "something that this berthctl does not know; take one of the plane's version"
 	}

@@ -14,7 +14,9 @@ import (
 
 // State is what is to be shown of a fleet: a revision and a generation, and what the compiler says of them.
 type State struct {
-	Fleet      string
+	Fleet string
+	// Home is the source whose objects are told without their cluster.
+	Home       string
 	Revision   *snapshot.Revision
 	Generation *snapshot.Generation
 	Backends   []compile.BackendInfo
@@ -68,6 +70,8 @@ type Route struct {
 type Object struct {
 	Object string `json:"object"`
 	Reason string `json:"reason"`
+	// Cluster is the source that it comes from, where that is not the home source: two clusters may have an object of one name.
+	Cluster string `json:"cluster,omitempty"`
 }
 
 // Source is a source; Error is empty while all of it can be read.
@@ -84,6 +88,9 @@ func Of(s State) Document {
 	}
 	for _, p := range s.Problems {
 		o := Object{Object: p.Object, Reason: p.Reason}
+		if p.Cluster != s.Home {
+			o.Cluster = p.Cluster
+		}
 		if p.State == desired.Rejected {
 			d.Rejected = append(d.Rejected, o)
 		} else {

@@ -70,6 +70,7 @@ func example() State {
 	}}
 	return State{
 		Fleet:      "default",
+		Home:       "objects",
 		Revision:   snapshot.EmptyRevision().Apply(d, snapshot.Version{Number: 3}),
 		Generation: snapshot.EmptyGeneration().Apply(tables, snapshot.Version{Number: 12}),
 		Backends:   []compile.BackendInfo{{Name: "shop_api_http", Service: "shop/api:http"}, {Name: "shop_web_80", Service: "shop/web:80"}},
@@ -83,8 +84,9 @@ func example() State {
 			{Host: "", Path: "/", Match: desired.Prefix, Backend: "shop_web_80", Service: "shop/web:80"},
 		},
 		Problems: []compile.Problem{
-			{Object: "Ingress shop/pay", State: desired.Rejected, Reason: `Secret shop/pay holds no certificate; "tls.crt" <is> empty & closed`},
-			{Object: "Ingress shop/slow", State: desired.Warned, Reason: "the default is used"},
+			{Object: "Ingress shop/pay", Cluster: "objects", State: desired.Rejected, Reason: `Secret shop/pay holds no certificate; "tls.crt" <is> empty & closed`},
+			{Object: "Ingress shop/slow", Cluster: "objects", State: desired.Warned, Reason: "the default is used"},
+			{Object: "Ingress shop/slow", Cluster: "east", State: desired.Warned, Reason: "the default is used"},
 		},
 		Sources: []Source{{Name: "objects", Error: "web.yaml: line 3: it does not parse"}, {Name: "east"}},
 	}
