@@ -48,7 +48,7 @@ func (n *Node) applyTables(ctx context.Context, now time.Time) {
 	if tables := n.tables(batchSize); len(tables) > 0 {
 		out, err := n.apply(ctx, tables, nil)
 		if err != nil {
-			n.lost(now, err)
+			n.lost(ctx, now, err)
 			return
 		}
 		n.noteOutcome(now, tables, out)
@@ -202,7 +202,7 @@ func (n *Node) applyMaps(ctx context.Context, now time.Time) {
 		n.log.Warn().Err(err).Msg("a map cannot be changed at run time; a reload brings it")
 		n.repair = plan.Map
 	case err != nil:
-		n.lost(now, err)
+		n.lost(ctx, now, err)
 	default:
 		n.by, n.reason = fleetv1.By_BY_RUNTIME, plan.None
 		n.runs(n.held.Revision)

@@ -26,6 +26,10 @@ func (n *Node) taskEnded(ctx context.Context, r taskResult) {
 		n.observed.oldWorkers = r.leaving
 		n.reload.wait(now.Add(n.cfg.Watch))
 		n.fail(aboutPacing, r.code, r.err, 0)
+	case r.err != nil && !t.overtaken.IsZero():
+		n.log.Warn().Err(r.err).Msg("somebody else has reloaded HAProxy meanwhile")
+		n.restarted()
+		n.reload.wait(now.Add(n.cfg.ReloadSpacing))
 	case r.refused:
 		n.reject(now, t, r)
 	case r.err != nil:
@@ -59,7 +63,7 @@ func (n *Node) reloaded(ctx context.Context, now time.Time, t *task, r taskResul
 		n.reload.good() // a start has still to prove itself
 	}
 	if err != nil {
-		n.lost(now, err)
+		n.lost(ctx, now, err)
 	}
 }
 

@@ -209,3 +209,33 @@ func (m *machine) freeze(pid int) (thaw func()) {
 		<-time.After(time.Millisecond)
 	}
 }
+
+// endProcess kills a process if it is there.
+func (m *machine) endProcess(pid int) { _ = syscall.Kill(pid, syscall.SIGKILL) }
+
+// hang stops a process for a while.
+func (m *machine) hang(pid int, d time.Duration) {
+	_ = syscall.Kill(pid, syscall.SIGSTOP)
+	<-time.After(d)
+	_ = syscall.Kill(pid, syscall.SIGCONT)
+}
+
+// tryCommand sends a line to the master, if there is one, and does not wait for what comes of it.
+func (m *machine) tryCommand(line string) {
+	conn, err := net.Dial("unix", m.socket("master.sock"))
+	if err != nil {
+		return
+	}
+	_, _ = conn.Write([]byte(line + "\n"))
+	_ = conn.Close()
+}
+
+// tryRuntime sends lines to the worker, if there is one.
+func (m *machine) tryRuntime(lines ...string) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if r, err := haproxy.DialRuntime(ctx, m.socket("worker.sock")); err == nil {
+		_, _ = r.Do(ctx, lines)
+		_ = r.Close()
+	}
+}

@@ -271,14 +271,22 @@ func (a *agent) applied(s *state) {
 // worker asks the running worker itself, with a connection of the test's own.
 func (m *machine) worker(f func(*haproxy.Runtime)) {
 	m.t.Helper()
+	if err := m.ask(f); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// ask is worker where none may run.
+func (m *machine) ask(f func(*haproxy.Runtime)) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	r, err := haproxy.DialRuntime(ctx, m.socket("worker.sock"))
 	if err != nil {
-		m.t.Fatal(err)
+		return err
 	}
 	defer func() { _ = r.Close() }()
 	f(r)
+	return nil
 }
 
 // servers describes a backend as the worker has it: "s1=127.0.0.1:80" for ready, "(…)" for drain, "-" for free.

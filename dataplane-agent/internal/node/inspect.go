@@ -44,7 +44,7 @@ func (n *Node) inspected(ctx context.Context, backends []string) inspected {
 	servers, err := n.worker.Servers(ctx)
 	if err != nil {
 		err = fmt.Errorf("inspect worker %d: %w", n.worker.Process.PID, err)
-		n.lost(time.Now(), err)
+		n.lost(ctx, time.Now(), err)
 		return inspected{err: err}
 	}
 	has := map[string]*fleetv1.InspectedBackend{}

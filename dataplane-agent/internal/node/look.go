@@ -31,6 +31,9 @@ func (n *Node) look(ctx context.Context) {
 	if n.process == nil {
 		_ = haproxy.TrimLog(n.cfg.Settings.StateDir) // a log that stays long harms nothing else; of an own process Ended takes care
 	}
+	if n.reloading() && n.task.lost(now) {
+		n.task.cancel()
+	}
 	n.tellObserved()
 	if n.worker == nil || n.reloading() {
 		return
@@ -52,6 +55,14 @@ func (n *Node) look(ctx context.Context) {
 
 // reloading says whether a worker is about to be replaced by this node's own doing.
 func (n *Node) reloading() bool { return n.task != nil && n.task.reason != plan.None }
+
+// forgottenAfter is how long a reload may take after another worker than its own has replaced the one before.
+const forgottenAfter = time.Second
+
+// lost says whether nothing is to be expected any more of a reload that somebody else has overtaken.
+func (t *task) lost(now time.Time) bool {
+	return !t.overtaken.IsZero() && now.Sub(t.overtaken) > max(forgottenAfter, t.overtaken.Sub(t.started))
+}
 
 // takeLook takes up what a look has found, unless it is about a worker of the past.
 func (n *Node) takeLook(ctx context.Context, r looked) {
@@ -75,7 +86,7 @@ func (n *Node) takeLook(ctx context.Context, r looked) {
 	defer cancel()
 	if err := n.worker.Serves(ctx); err != nil {
 		n.log.Warn().Err(err).Int("worker", r.worker.PID).Msg("the worker is no longer the one that takes traffic")
-		n.lost(now, err)
+		n.lost(ctx, now, err)
 		n.workerSeen.at = now
 	}
 }
@@ -88,7 +99,7 @@ func (n *Node) verify(ctx context.Context, now time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, n.cfg.CommandTimeout)
 	defer cancel()
 	if err := n.worker.ReadAll(ctx); err != nil {
-		n.lost(now, err)
+		n.lost(ctx, now, err)
 		return
 	}
 	drifted := 0
@@ -108,7 +119,7 @@ func (n *Node) verify(ctx context.Context, now time.Time) {
 		n.log.Warn().Int("backends_and_maps", drifted).Msg("the worker was changed by somebody else; it is repaired")
 	}
 	if err != nil {
-		n.lost(now, err)
+		n.lost(ctx, now, err)
 	}
 }
 

@@ -23,8 +23,19 @@ func (n *Node) seek(ctx context.Context, now time.Time) {
 	switch {
 	case n.task == nil || n.task.reason == plan.None:
 		n.find(ctx, now)
-	case n.task.reason != plan.Start:
+	case n.task.reason == plan.Start:
+	case n.task.previous == n.last && n.last.Alive() && !n.task.replaced:
 		n.rejoin(ctx, now)
+	default:
+		n.overtake(ctx, now)
+	}
+}
+
+// overtake meets a worker while a reload is under way that has replaced the one before: most likely the reload's own, of which the task is about to
+// tell. But somebody else may have come in between, and a master that is busy with another reload forgets ours.
+func (n *Node) overtake(ctx context.Context, now time.Time) {
+	if n.find(ctx, now); n.worker != nil {
+		n.task.overtaken = now
 	}
 }
 
@@ -66,21 +77,21 @@ func (n *Node) notRunning(now time.Time) {
 
 // rejoin connects to the worker that a reload is to replace, if the connection to it broke: it takes the changes until the new one serves.
 func (n *Node) rejoin(ctx context.Context, now time.Time) {
-	if n.loaded == nil || n.last.IsZero() || n.last != n.task.previous || !n.last.Alive() {
-		return
-	}
-	if _, err := n.connect(ctx, n.last); err != nil {
-		if !errors.Is(err, haproxy.ErrStopping) {
-			n.workerSeen.failed(now)
+	_, err := n.connect(ctx, n.last)
+	if err == nil {
+		if err = n.worker.ReadAll(ctx); err != nil {
+			n.letGo()
 		}
-		return
 	}
-	if err := n.worker.ReadAll(ctx); err != nil {
-		n.letGo()
+	switch {
+	case errors.Is(err, haproxy.ErrStopping):
+		n.task.replaced = true
+		return
+	case err != nil:
 		n.workerSeen.failed(now)
 		return
 	}
-	n.worker.CanAdd = n.cfg.AddServers && n.haproxy.capabilities.AddServer
+	n.worker.CanAdd = n.cfg.AddServers && n.haproxy.capabilities.AddServer && n.loaded != nil
 	n.workerSeen.reset()
 	n.mended(aboutWorker)
 }
@@ -116,14 +127,19 @@ func (n *Node) adopt(ctx context.Context, now time.Time, id haproxy.Identity) er
 
 // met notes that another worker than the last is known now, of which everything has just been read.
 func (n *Node) met(now time.Time, id haproxy.Identity) {
-	if !n.last.IsZero() && n.last != id {
-		n.observed.restarts++
-		n.metrics.restart()
+	if !n.last.IsZero() && n.last != id && !n.reloading() {
+		n.restarted()
 	}
 	n.last, n.verified, n.audited = id, now, now
 	n.down, n.repair = false, plan.None
 	n.excepted.forget(fleetv1.Code_CODE_SLOT_REFUSED) // another worker may take them
 	n.everythingStale()
+}
+
+// restarted counts a worker that was replaced without this node's doing.
+func (n *Node) restarted() {
+	n.observed.restarts++
+	n.metrics.restart()
 }
 
 // knows is the revision that describes itself so, nil if it is none of those that this node has to do with.
@@ -286,12 +302,18 @@ func (n *Node) probe(ctx context.Context) {
 }
 
 // lost lets go of a worker that cannot be asked, and has the loop look for the one that runs.
-func (n *Node) lost(now time.Time, err error) {
+func (n *Node) lost(ctx context.Context, now time.Time, err error) {
 	n.letGo()
 	n.everythingStale()
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return // the agent ends
+	}
 	if errors.Is(err, haproxy.ErrStopping) {
 		n.log.Info().Err(err).Msg("the worker is leaving; looking for the new one")
-		n.workerSeen.at = now
+		if n.workerSeen.at = now; n.reloading() {
+			n.task.replaced = true
+			n.workerSeen.at = now.Add(n.cfg.Watch) // by then the reload itself tells which one it is
+		}
 		return
 	}
 	n.fail(aboutWorker, fleetv1.Code_CODE_UNREACHABLE, err, n.workerSeen.failed(now))

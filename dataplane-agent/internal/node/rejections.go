@@ -9,7 +9,7 @@ import (
 // rejections are the revisions that HAProxy has refused (NODE-5), the oldest first. A Hello has room for so many; of more the oldest is forgotten,
 // and refused again if it is sent again.
 type rejections struct {
-	list     []*fleetv1.Rejected
+	list     []snapshot.Digest
 	byDigest map[snapshot.Digest]*fleetv1.Rejected
 	// hello is what a Hello has of them. It is made anew when they change, and never altered.
 	hello []*fleetv1.RejectedRevision
@@ -24,12 +24,17 @@ func (r *rejections) add(digest snapshot.Digest, report *fleetv1.Rejected) {
 	if r.has(digest) {
 		return
 	}
-	r.list = append(r.list, report)
-	r.list = r.list[max(0, len(r.list)-wire.MaxRejected):]
-	r.byDigest = make(map[snapshot.Digest]*fleetv1.Rejected, len(r.list))
+	if r.byDigest == nil {
+		r.byDigest = map[snapshot.Digest]*fleetv1.Rejected{}
+	}
+	if r.list = append(r.list, digest); len(r.list) > wire.MaxRejected {
+		delete(r.byDigest, r.list[0])
+		r.list = r.list[1:]
+	}
+	r.byDigest[digest] = report
 	r.hello = make([]*fleetv1.RejectedRevision, len(r.list))
-	for i, x := range r.list {
-		r.byDigest[snapshot.Digest(x.GetRevision().GetDigest())] = x
-		r.hello[i] = &fleetv1.RejectedRevision{Digest: x.GetRevision().GetDigest(), Code: x.GetCode(), Message: x.GetMessage()}
+	for i, d := range r.list {
+		x := r.byDigest[d]
+		r.hello[i] = &fleetv1.RejectedRevision{Digest: d[:], Code: x.GetCode(), Message: x.GetMessage()}
 	}
 }

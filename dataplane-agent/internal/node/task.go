@@ -28,6 +28,9 @@ type task struct {
 	audit bool
 	// newest is the generation that a configuration is rendered with: the newest at that moment, not at the task's start (P1).
 	newest atomic.Pointer[snapshot.Generation]
+	// replaced says that the worker before the reload is leaving, overtaken when another one was met without word from the task. The loop's alone.
+	replaced  bool
+	overtaken time.Time
 	// touched are the backends whose tables have changed since the task began. The loop's alone.
 	touched map[string]struct{}
 	started time.Time

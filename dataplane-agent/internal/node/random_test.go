@@ -1,0 +1,397 @@
+package node_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/berth-proxy/berth/api/snapshot"
+	"github.com/berth-proxy/berth/api/wire"
+	"github.com/berth-proxy/berth/dataplane-agent/internal/haproxy"
+	fleetv1 "github.com/berth-proxy/berth/proto/berth/fleet/v1"
+)
+
+// world is what a plane wants, and the faults that meet a node. Slot 1 of every table says by its port how new the table is.
+type world struct {
+	*state
+	t      *testing.T
+	rnd    *rand.Rand
+	m      *machine
+	a      *agent
+	ticks  int
+	killed int
+	old    map[string]string // files of an earlier time
+
+	mu      sync.Mutex // guards history, which the watcher reads
+	history map[snapshot.Digest]*snapshot.Generation
+}
+
+// place is an address where nobody listens.
+var place = netip.MustParseAddr("127.9.9.9")
+
+const firstPort = 10000
+
+func (w *world) slot() snapshot.Slot {
+	s := snapshot.Slot{State: snapshot.Ready, Address: place, Port: uint16(w.rnd.IntN(9000) + 1000), Weight: uint16(w.rnd.IntN(256) + 1), Endpoint: "e"} //nolint:gosec // They fit.
+	switch w.rnd.IntN(8) {
+	case 0, 1:
+		s.State = snapshot.Drain
+	case 2, 3, 4:
+		return snapshot.Slot{}
+	case 5:
+		s.Address, s.Port = netip.MustParseAddr("127.0.0.1"), uint16(w.m.cfg.Settings.HTTPPort) //nolint:gosec // A port.
+	}
+	return s
+}
+
+// touch changes a table, or makes it, and lets it grow at times.
+func (w *world) touch(backend string) {
+	next := &snapshot.Table{Backend: backend, Slots: make([]snapshot.Slot, 4)}
+	if old := w.gen.Table(backend); old != nil {
+		next.Slots = slices.Clone(old.Slots)
+	}
+	if w.rnd.IntN(10) == 0 && len(next.Slots) < 12 {
+		next.Slots = append(next.Slots, make([]snapshot.Slot, 1+w.rnd.IntN(3))...)
+	}
+	for range 1 + w.rnd.IntN(3) {
+		next.Slots[1+w.rnd.IntN(len(next.Slots)-1)] = w.slot()
+	}
+	w.ticks++
+	next.Slots[0] = snapshot.Slot{State: snapshot.Ready, Address: place, Port: uint16(firstPort + w.ticks), Weight: 100, Endpoint: "first"} //nolint:gosec // It fits.
+	next.Version = w.gen.Version.Next(1)
+	d, _ := snapshot.DiffTables(w.gen.Table(backend), next)
+	w.generation(snapshot.GenerationDelta{Tables: map[string]snapshot.TableDelta{backend: d}})
+}
+
+func (w *world) generation(d snapshot.GenerationDelta) {
+	w.gen = w.gen.Apply(d, w.gen.Version.Next(1))
+	w.mu.Lock()
+	w.history[w.gen.Digest()] = w.gen
+	w.mu.Unlock()
+}
+
+func (w *world) backends() []string {
+	var out []string
+	for b := range snapshot.Of[*snapshot.Backend](w.rev, snapshot.KindBackend) {
+		if b.Name != "unavailable" && b.Name != "bad" {
+			out = append(out, b.Name)
+		}
+	}
+	return out
+}
+
+// step changes what is wanted.
+func (w *world) step() {
+	names := w.backends()
+	some := names[w.rnd.IntN(len(names))]
+	switch n := w.rnd.IntN(100); {
+	case n < 60:
+		w.touch(some)
+	case n < 70:
+		w.change(route(fmt.Sprint("/r", w.rnd.IntN(20)), some))
+	case n < 78:
+		w.change(snapshot.EntryKey("exact", fmt.Sprint("/r", w.rnd.IntN(20))))
+	case n < 88 && len(names) < 12:
+		name := fmt.Sprint("b", w.ticks)
+		w.change(backend(name), route("/"+name, name))
+		w.touch(name)
+	case n < 94 && len(names) > 2:
+		w.change(snapshot.Key{Kind: snapshot.KindBackend, Name: some}, snapshot.EntryKey("exact", "/"+some))
+		w.generation(snapshot.GenerationDelta{Tables: map[string]snapshot.TableDelta{some: {Removed: true}}})
+	case n < 97:
+		bad := backend("bad")
+		bad.Lines = []snapshot.Line{{"no-such-keyword", fmt.Sprint(w.ticks)}}
+		w.change(bad)
+	default:
+		w.mend()
+	}
+}
+
+// mend takes the backend away that HAProxy refuses.
+func (w *world) mend() {
+	if w.rev.Backend("bad") != nil {
+		w.change(snapshot.Key{Kind: snapshot.KindBackend, Name: "bad"})
+	}
+}
+
+// send brings the node what it lacks, as a plane would after any break.
+func (w *world) send() {
+	h := w.a.Hello()
+	u := wire.Update{Scope: fleetv1.Scope_SCOPE_CHANGES, From: h.Held, Seen: time.Now()}
+	if h.Held.Revision.Digest != w.rev.Digest() {
+		u.To.Revision, u.Revision = wire.MarksOf(w.rev, nil).Revision, snapshot.DiffRevisions(h.Revision, w.rev)
+	}
+	if h.Held.Generation.Digest != w.gen.Digest() {
+		u.To.Generation, u.Generation = wire.MarksOf(nil, w.gen).Generation, snapshot.DiffGenerations(h.Generation, w.gen)
+	}
+	switch {
+	case !u.ChangesRevision() && !u.ChangesGeneration():
+		return
+	case w.rnd.IntN(20) == 0:
+		u = wire.Everything(w.rev, w.gen)
+	}
+	w.a.must(u)
+}
+
+// fault does something that nobody wants.
+func (w *world) fault() {
+	names := w.backends()
+	some := names[w.rnd.IntN(len(names))]
+	switch n := w.rnd.IntN(100); {
+	case n < 30:
+		w.t.Log("fault: the agent ends and comes back")
+		w.a.stop()
+		w.a = w.m.start()
+	case n < 40:
+		if w.killed++; w.killed > 3 {
+			return
+		}
+		if w.rnd.IntN(2) == 0 {
+			w.t.Log("fault: HAProxy is killed")
+			w.m.endHAProxy()
+			return
+		}
+		if pid := w.a.Hello().Worker.GetPid(); pid != 0 {
+			w.t.Log("fault: the worker is killed")
+			w.m.endProcess(int(pid))
+		}
+	case n < 55:
+		w.t.Log("fault: a reload by hand")
+		w.m.tryCommand("reload")
+	case n < 65:
+		w.t.Log("fault: a reload by hand with old files")
+		for name, text := range w.old {
+			_ = os.WriteFile(w.m.socket(name), []byte(text), 0o600)
+		}
+		w.m.tryCommand("reload")
+	case n < 75:
+		config := w.m.config()
+		list, _ := os.ReadFile(w.m.socket("maps/exact.map"))
+		w.old = map[string]string{"haproxy.cfg": config, "maps/exact.map": string(list)}
+	case n < 90:
+		w.t.Log("fault: drift")
+		w.m.tryRuntime("set server "+some+"/s2 state maint", "set server "+some+"/s3 weight 7", "del map maps/exact.map /"+some, "add map maps/exact.map /hand "+some)
+	default:
+		w.t.Log("fault: the worker does not answer")
+		if pid := w.a.Hello().Worker.GetPid(); pid != 0 {
+			w.m.hang(int(pid), time.Duration(w.rnd.IntN(500))*time.Millisecond)
+		}
+	}
+}
+
+// check reads the worker as somebody else and fails on what must never be seen. reported is what the node said before.
+func (w *world) check(r *haproxy.Runtime, pid int64, reported snapshot.Digest) {
+	info, err := r.Info(context.Background())
+	if err != nil || int64(info.PID) != pid {
+		return
+	}
+	servers, err := r.ServersState(context.Background(), "")
+	if err != nil {
+		return
+	}
+	w.mu.Lock()
+	gen := w.history[reported]
+	w.mu.Unlock()
+	for _, s := range servers {
+		switch {
+		case s.Maint:
+		case s.Address() == snapshot.Placeholder:
+			w.t.Errorf("%s/%s is an enabled placeholder", s.Backend, s.Name)
+		case int(s.Port) == w.m.cfg.Settings.HTTPPort:
+			w.t.Errorf("%s/%s is HAProxy itself", s.Backend, s.Name)
+		}
+		if gen == nil || s.Name != "s1" || gen.Table(s.Backend) == nil {
+			continue
+		}
+		if want := gen.Table(s.Backend).Slots[0].Port; s.Port < want {
+			w.t.Errorf("%s has its table of tick %d, and %d was reported applied before", s.Backend, s.Port-firstPort, want-firstPort)
+		}
+	}
+}
+
+// watch samples the worker until done is closed.
+func (w *world) watch(hello func() (int64, snapshot.Digest), done <-chan struct{}) {
+	for {
+		select {
+		case <-done:
+			return
+		case <-time.After(5 * time.Millisecond):
+		}
+		pid, reported := hello()
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		if r, err := haproxy.DialRuntime(ctx, w.m.socket("worker.sock")); err == nil {
+			w.check(r, pid, reported)
+			_ = r.Close()
+		}
+		cancel()
+	}
+}
+
+// different says what of the worker, or of its files, is not as wanted.
+func (w *world) different() string {
+	var out []string
+	text := w.m.config()
+	failed := w.m.ask(func(r *haproxy.Runtime) {
+		for b := range snapshot.Of[*snapshot.Backend](w.rev, snapshot.KindBackend) {
+			servers, err := r.ServersState(context.Background(), b.Name)
+			if err != nil {
+				out = append(out, b.Name+": "+err.Error())
+			}
+			if got, want := worked(servers), w.wanted(b.Name); got != want {
+				out = append(out, fmt.Sprintf("%s: worker %s, want %s", b.Name, got, want))
+			}
+			if got, want := lines(text, b.Name), w.wantedLines(b.Name); got != want {
+				out = append(out, fmt.Sprintf("%s: file %s, want %s", b.Name, got, want))
+			}
+		}
+		entries, err := r.Map(context.Background(), "maps/exact.map")
+		if err != nil {
+			out = append(out, err.Error())
+		}
+		var got, want []string
+		for _, e := range entries {
+			got = append(got, e.Key+" "+e.Value)
+		}
+		for e := range w.rev.Entries("exact") {
+			want = append(want, e.Name+" "+e.Value)
+		}
+		slices.Sort(got)
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			out = append(out, fmt.Sprintf("map: worker %s, want %s", got, want))
+		}
+		file, _ := os.ReadFile(w.m.socket("maps/exact.map"))
+		if string(file) != strings.Join(append(want, ""), "\n") {
+			out = append(out, fmt.Sprintf("map: file %q, want %s", file, want))
+		}
+	})
+	if failed != nil {
+		return failed.Error()
+	}
+	return strings.Join(out, "\n")
+}
+
+func worked(servers []haproxy.Server) string {
+	var out []string
+	for _, s := range servers {
+		switch {
+		case s.Maint:
+			out = append(out, s.Address().String())
+		case s.Drain:
+			out = append(out, fmt.Sprintf("drain %s %d", s.Address(), s.Weight))
+		default:
+			out = append(out, fmt.Sprintf("ready %s %d", s.Address(), s.Weight))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// own says whether a slot is a listener of the HAProxy under test.
+func (w *world) own(s snapshot.Slot) bool { return int(s.Port) == w.m.cfg.Settings.HTTPPort }
+
+func (w *world) wanted(backend string) string {
+	var out []string
+	t := w.gen.Table(backend)
+	if t == nil {
+		return ""
+	}
+	for _, s := range t.Slots {
+		switch {
+		case s.State == snapshot.Free || w.own(s):
+			out = append(out, snapshot.Placeholder.String())
+		default:
+			out = append(out, fmt.Sprintf("%s %s %d", s.State, s.Server(), s.Weight))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+func (w *world) wantedLines(backend string) string {
+	var out []string
+	if t := w.gen.Table(backend); t != nil {
+		for _, s := range t.Slots {
+			if w.own(s) {
+				s = snapshot.Slot{}
+			}
+			out = append(out, s.Server().String())
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// setting reads a number from the environment.
+func setting(t *testing.T, name string, otherwise int64) int64 {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		t.Fatalf("%s=%q: %v", name, text, err)
+	}
+	return n
+}
+
+// Whatever a plane wants and whatever happens around the node: nothing older is applied after what was reported, and soon after the faults are over worker
+// and files are as wanted. BERTH_RANDOM_SECONDS makes it longer, BERTH_RANDOM_SEED repeats the choices of a run.
+func TestRandomChangesAndFaults(t *testing.T) {
+	seconds := setting(t, "BERTH_RANDOM_SECONDS", 10)
+	seed := setting(t, "BERTH_RANDOM_SEED", time.Now().UnixNano())
+	t.Logf("BERTH_RANDOM_SEED=%d", seed)
+	eachHAProxy(t, func(t *testing.T, binary string) {
+		w := &world{state: newState(), t: t, rnd: rand.New(rand.NewPCG(uint64(seed), 0)), m: newMachine(t, binary), history: map[snapshot.Digest]*snapshot.Generation{}} //nolint:gosec // A seed.
+		w.m.cfg.ReloadSpacing, w.m.cfg.Verify, w.m.cfg.CommandTimeout = 50*time.Millisecond, 500*time.Millisecond, time.Second
+		w.a = w.m.start()
+		for i := range 3 {
+			name := fmt.Sprint("a", i)
+			w.change(backend(name), route("/"+name, name))
+			w.touch(name)
+		}
+		w.send()
+		w.a.applied(w.state)
+
+		var current sync.Mutex // guards what the watcher asks
+		hello := func() (int64, snapshot.Digest) {
+			current.Lock()
+			defer current.Unlock()
+			h := w.a.Hello()
+			return h.Worker.GetPid(), h.Applied.Generation.Digest
+		}
+		done := make(chan struct{})
+		var watching sync.WaitGroup
+		watching.Go(func() { w.watch(hello, done) })
+		stop := sync.OnceFunc(func() { close(done); watching.Wait() })
+		defer stop()
+
+		for end := time.Now().Add(time.Duration(seconds) * time.Second); time.Now().Before(end); {
+			for range 1 + w.rnd.IntN(3) {
+				w.step()
+			}
+			w.send()
+			if w.rnd.IntN(12) == 0 {
+				current.Lock()
+				w.fault()
+				current.Unlock()
+			}
+			<-time.After(time.Duration(w.rnd.IntN(40)) * time.Millisecond)
+		}
+		w.mend()
+		w.send()
+		over := time.Now()
+		for what := w.different(); what != "" || !w.a.Hello().Applied.Same(wire.MarksOf(w.rev, w.gen)); what = w.different() {
+			if time.Since(over) > 5*time.Second {
+				t.Fatalf("5 s after the last fault (applied %v):\n%s", w.a.Hello().Applied.Same(wire.MarksOf(w.rev, w.gen)), what)
+			}
+			<-time.After(20 * time.Millisecond)
+		}
+		t.Logf("%d changes of tables, current %s after the last one", w.ticks, time.Since(over).Round(time.Millisecond))
+	})
+}
