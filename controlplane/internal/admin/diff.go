@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -122,7 +121,7 @@ func compare(head *changelog.Head, has []*fleetv1.InspectedBackend) *adminv1.Dif
 		c.table(t, servers)
 	}
 	for backend, servers := range worker {
-		if len(servers) > 0 && !strings.HasPrefix(backend, "berth_") { // the node's own begin so
+		if len(servers) > 0 && backend != render.ProbeBackend {
 			c.differs(backend, 0, "none", fmt.Sprintf("a backend with %d servers", len(servers)))
 		}
 	}

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"unicode/utf8"
 
 	"google.golang.org/grpc"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/berth-proxy/berth/api/snapshot/render"
 	"github.com/berth-proxy/berth/controlplane/internal/changelog"
+	"github.com/berth-proxy/berth/controlplane/internal/compile"
 	"github.com/berth-proxy/berth/controlplane/internal/view"
 	adminv1 "github.com/berth-proxy/berth/proto/berth/admin/v1"
 )
@@ -47,7 +49,10 @@ func (s *Server) GetBackend(_ context.Context, req *adminv1.GetBackendRequest) (
 
 func (s *Server) explain(f changelog.Fleet, url string) (*adminv1.ExplainResponse, error) {
 	x, err := s.Compiler.Explain(f.Name, url, f.Log.Head().Generation)
-	if err != nil {
+	switch {
+	case errors.Is(err, compile.ErrUnknownFleet): // it went a moment ago
+		return nil, status.Error(codes.NotFound, err.Error())
+	case err != nil:
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
 	return view.Explanation(x), nil

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 
 	"github.com/berth-proxy/berth/controlplane/internal/changelog"
@@ -56,12 +57,14 @@ func New(c Config) *Server {
 // Close ends the watches, which nothing else would end.
 func (s *Server) Close() { s.once.Do(func() { close(s.closing) }) }
 
-// callTime is how long a call without a deadline is served, Watch excepted.
+// callTime is how long a call that is answered at once is served. Streams go on for as long as their client reads.
 const callTime = 30 * time.Second
 
-// Options are the options of the gRPC server that a Server is registered with.
+// Options are the options of the gRPC server that a Server is registered with. Keepalive ends the streams of clients that have vanished, which would
+// otherwise wait in Send for as long as TCP does.
 func Options() []grpc.ServerOption {
 	return []grpc.ServerOption{
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 20 * time.Second, Timeout: 10 * time.Second}),
 		grpc.MaxRecvMsgSize(1 << 20),
 		grpc.MaxSendMsgSize(4 << 20),
 		grpc.ChainUnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
