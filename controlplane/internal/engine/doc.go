@@ -9,8 +9,9 @@
 //
 //	ENG-1  What is published is what is wanted: the revision is the compiler's, and every endpoint that takes traffic is in a slot of its
 //	       backend's table.
-//	ENG-2  Silence of a source is never deletion (P9): until every source was read in full once, nothing is published that could take something
-//	       away from a node that already holds a revision. A fleet of which no node does gets what is readable, two seconds after the start.
+//	ENG-2  Silence of a source is never deletion (P9): until every source was read in full once, and while not one of them has an object, nothing
+//	       is published that could take something away from a node that holds a revision from before the plane's start. A fleet of which no
+//	       node does gets what is readable, two seconds after the start.
 //	ENG-3  The table of a backend that left the revision stays, and follows its pods, until no node runs or holds a revision that has it.
 //	ENG-4  A change of one backend's endpoints costs the work of one backend (P8).
 //	ENG-5  A table shrinks only in a step in which nodes reload anyway.

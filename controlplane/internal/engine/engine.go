@@ -34,9 +34,9 @@ type Engine struct {
 	config  Config
 	started time.Time
 	fleets  map[string]*fleet
-	// read is the newest state that was compiled, unread the sources that have not been read in full since the start, by name.
-	read   store.Read
+	// unread are the sources that have not been read in full since the start, by name; bare says that not one of them has an object.
 	unread []string
+	bare   bool
 }
 
 // New gives an engine.
@@ -99,12 +99,12 @@ func (e *Engine) feed(ctx context.Context, incoming chan<- news) {
 
 // take compiles changes and notes what they change of each fleet.
 func (e *Engine) take(n news) {
-	e.read = n.read
-	e.unread = nil
+	e.unread, e.bare = nil, true
 	for source := range n.read.Sources() {
 		if !source.Synced {
 			e.unread = append(e.unread, source.Name)
 		}
+		e.bare = e.bare && source.Empty()
 	}
 	for _, fc := range e.config.Compiler.Compile(n.read, n.changes) {
 		if fc.Gone {
@@ -134,7 +134,7 @@ func (e *Engine) settle(now time.Time) (nodesMatter bool) {
 			e.publish(f, true, now)
 			e.release(f, now)
 		}
-		nodesMatter = nodesMatter || len(e.unread) > 0 || len(f.retired) > 0
+		nodesMatter = nodesMatter || len(e.unread) > 0 || e.bare || len(f.retired) > 0
 	}
 	e.announce()
 	return nodesMatter

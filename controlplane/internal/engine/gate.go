@@ -37,10 +37,10 @@ func (e *Engine) judge(f *fleet, now time.Time) {
 
 // gateOf decides what may be published (ENG-2).
 func (e *Engine) gateOf(f *fleet, now time.Time) (g gate, waiting string) {
-	if len(e.unread) == 0 {
+	missing := e.missing()
+	if missing == "" {
 		return open, ""
 	}
-	missing := fmt.Sprintf("source %s has not been read in full since the control plane started", strings.Join(e.unread, ", "))
 	switch held := e.foreign(f); {
 	case held && f.log.Head().Published():
 		return frozen, missing + "; a node holds a revision from before: routes and backends stay as they are, endpoints flow"
@@ -48,10 +48,21 @@ func (e *Engine) gateOf(f *fleet, now time.Time) (g gate, waiting string) {
 		return shut, missing + "; nodes keep what they have until then"
 	case f.log.Head().Published():
 		return open, missing + "; what can be read is published"
-	case now.Sub(e.started) < e.config.Grace:
+	case len(e.unread) > 0 && now.Sub(e.started) < e.config.Grace:
 		return shut, missing
 	}
 	return open, missing + "; no node holds a revision, so what can be read is published"
+}
+
+// missing says why what can be read may not be all that there is.
+func (e *Engine) missing() string {
+	switch {
+	case len(e.unread) > 0:
+		return fmt.Sprintf("source %s has not been read in full since the control plane started", strings.Join(e.unread, ", "))
+	case e.bare:
+		return "no source has an object, as if a volume were not mounted; if nothing is meant, write so with a Fleet"
+	}
+	return ""
 }
 
 // foreign says whether a node of the fleet holds a revision that this plane has not published.
