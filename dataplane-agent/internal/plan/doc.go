@@ -4,7 +4,8 @@
 // Invariants, each with a property test that runs plans against a model of a worker:
 //
 //	PLAN-1  Any plan, applied in its order, gives the target, from whatever the worker had; and what equals the target needs no command.
-//	PLAN-2  No server is ready at the placeholder at any moment: address (and weight) first and ready last, maint first and placeholder last.
+//	PLAN-2  No server is ready at the placeholder at any moment: address (and weight) first and ready last, maint first and placeholder last. A server gets its
+//	        address in an earlier phase than its state, so that the caller can wait between them until the worker shows it.
 //	PLAN-3  Inside a backend all enables come first, then drains, then disables: a backend that has a ready server before and after
 //	        has one at every moment between.
 //	PLAN-4  A server that stays ready while its address is written over gets address and port in one command, without maint.

@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -63,7 +64,15 @@ func TestPLAN1to3_AnyPlanGivesTheTargetAndIsSafeAtEveryMoment(t *testing.T) {
 			tables = append(tables, table)
 		}
 		plan.Sort(all)
+		placed := map[string]plan.Phase{}
 		for _, c := range all {
+			at := fmt.Sprint(c.Backend, c.Slot)
+			if p, now := placed[at]; now && p == c.Phase && strings.HasSuffix(c.Line, "state ready") {
+				t.Fatalf("PLAN-2: %q is in the phase of its address, which the worker need not use yet", c.Line)
+			}
+			if strings.Contains(c.Line, " addr ") {
+				placed[at] = c.Phase
+			}
 			if err := w.run(c.Line); err != nil {
 				t.Fatalf("%s: %v", c.Line, err)
 			}

@@ -22,9 +22,12 @@ type Server struct {
 // Phase orders the commands of a batch, over all of its backends.
 type Phase uint8
 
-// The phases, in the order in which they are written.
+// The phases, in the order in which they are written. What is in Place gives addresses to servers that take no traffic yet: the worker must show them before the
+// next phase is written, because HAProxy answers an address change before it uses the address, and a server that is enabled meanwhile stands at its old one.
 const (
-	Enable Phase = iota
+	Add Phase = iota
+	Place
+	Enable
 	Maps
 	Draining
 	Disable
@@ -106,11 +109,15 @@ func (t Table) slot(to []Command, i int, have, want Server) []Command {
 	weight := "weight " + strconv.Itoa(int(want.Weight))
 	switch want.State {
 	case snapshot.Ready:
+		before := Place
+		if have.State == snapshot.Ready {
+			before = Enable // it is written over in one command
+		}
 		if have.Address != want.Address {
-			put(Enable, address)
+			put(before, address)
 		}
 		if have.Weight != want.Weight {
-			put(Enable, weight)
+			put(before, weight)
 		}
 		if have.State != snapshot.Ready {
 			put(Enable, "state ready")
@@ -119,7 +126,7 @@ func (t Table) slot(to []Command, i int, have, want Server) []Command {
 		// From maintenance the address comes first, as it takes no traffic yet; a ready server must stop taking new traffic before it gets the
 		// address of an endpoint that goes away. A weight may only rise where the server is already draining.
 		if have.State == snapshot.Free && have.Address != want.Address {
-			put(Draining, address)
+			put(Place, address)
 		}
 		if have.State != snapshot.Drain {
 			put(Draining, "state drain")
@@ -150,9 +157,9 @@ func (t Table) add(to []Command, i int) []Command {
 	}
 	server := t.Backend + "/" + render.ServerName(i)
 	put := func(p Phase, l string) { to = append(to, Command{p, l, t.Backend, i}) }
-	put(Enable, strings.Join(words, " "))
+	put(Add, strings.Join(words, " "))
 	if slices.Contains(t.Options, "check") {
-		put(Enable, "enable health "+server)
+		put(Add, "enable health "+server)
 	}
 	switch want.State {
 	case snapshot.Ready:

@@ -11,4 +11,5 @@
 //	WORKER-2  A slot that HAProxy refuses is made free and reported; nothing else of the batch is held back.
 //	WORKER-3  The commands of a batch are written in the order of their phases, over all backends.
 //	WORKER-4  After an error nothing that was written is taken for known: the tables concerned are read again before the next plan.
+//	WORKER-5  A server is enabled when the worker shows its address, and not before: until then HAProxy would send it traffic at the old one, the placeholder.
 package worker

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -217,7 +218,11 @@ func (w *Worker) Apply(ctx context.Context, tables []Table, maps []plan.MapChang
 	if len(commands) == 0 {
 		return out, nil
 	}
-	if err := w.write(ctx, commands, &out); err != nil {
+	commands, err := w.place(ctx, commands, touched, &out)
+	if err == nil {
+		err = w.write(ctx, commands, &out)
+	}
+	if err != nil {
 		w.forget(touched)
 		return out, err
 	}
@@ -271,6 +276,39 @@ func (w *Worker) plan(tables []Table, maps []plan.MapChange, touched map[string]
 	return commands
 }
 
+// place writes the first phases and waits until the worker shows the addresses that it was given (WORKER-5). It returns the commands that follow: none of a backend whose
+// addresses are not shown in time, and none of a slot whose address HAProxy refused.
+func (w *Worker) place(ctx context.Context, commands []plan.Command, touched map[string]Table, out *Outcome) ([]plan.Command, error) {
+	n := 0
+	placed := map[string][]int{}
+	for n < len(commands) && commands[n].Phase <= plan.Place {
+		if c := commands[n]; c.Phase == plan.Place {
+			placed[c.Backend] = append(placed[c.Backend], c.Slot)
+		}
+		n++
+	}
+	if n == 0 {
+		return commands, nil
+	}
+	if err := w.write(ctx, commands[:n], out); err != nil {
+		return nil, err
+	}
+	hidden, err := w.await(ctx, slices.Collect(maps.Keys(placed)), func(b string) bool {
+		for _, i := range placed[b] {
+			if i >= len(w.have[b]) || w.have[b][i].Address != plan.Wanted(touched[b].Slots[i]).Address && out.Refused[Slot{b, i}] == "" {
+				return false
+			}
+		}
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(commands[n:], func(c plan.Command) bool {
+		return slices.Contains(hidden, c.Backend) || out.Refused[Slot{c.Backend, c.Slot}] != ""
+	}), nil
+}
+
 // write sends the commands and sorts the answers.
 func (w *Worker) write(ctx context.Context, commands []plan.Command, out *Outcome) error {
 	lines := make([]string, len(commands))
@@ -317,27 +355,31 @@ func (w *Worker) vacate(ctx context.Context, out *Outcome) error {
 
 // readBack reads the touched backends until they are as wanted or the time for it is over.
 func (w *Worker) readBack(ctx context.Context, touched map[string]Table, out *Outcome) error {
-	pending := make([]string, 0, len(touched))
-	for b := range touched {
-		pending = append(pending, b)
+	different, err := w.await(ctx, slices.Collect(maps.Keys(touched)), func(b string) bool { return w.equal(touched[b], out) })
+	out.Different = different
+	return err
+}
+
+// await reads backends until each is as it should be or the time for it is over, and returns those that are not, sorted.
+func (w *Worker) await(ctx context.Context, pending []string, shown func(backend string) bool) ([]string, error) {
+	if len(pending) == 0 {
+		return nil, nil
 	}
 	deadline := time.Now().Add(visibleWithin)
 	for wait := time.Millisecond; ; wait *= 2 {
 		if err := w.read(ctx, pending); err != nil {
-			return err
+			return nil, err
 		}
-		pending = slices.DeleteFunc(pending, func(b string) bool { return w.equal(touched[b], out) })
-		if len(pending) == 0 {
-			return nil
+		if pending = slices.DeleteFunc(pending, shown); len(pending) == 0 {
+			return nil, nil
 		}
 		if time.Now().Add(wait).After(deadline) {
 			slices.Sort(pending)
-			out.Different = pending
-			return nil
+			return pending, nil
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("read back %d backends of worker %d: %w", len(pending), w.Process.PID, ctx.Err())
+			return nil, fmt.Errorf("read back %d backends of worker %d: %w", len(pending), w.Process.PID, ctx.Err())
 		case <-time.After(wait):
 		}
 	}
