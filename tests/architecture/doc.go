@@ -9,4 +9,5 @@
 //	ARCH-3  Dependencies point one way: controlplane → api, proto; dataplane-agent → api, proto; api → proto for the wire alone; proto → nothing.
 //	ARCH-4  The protocol's module needs gRPC and protobuf only.
 //	ARCH-5  A metric that an alert, the dashboard or a page names is registered by somebody, and each one is explained.
+//	ARCH-6  No text of the product's code is of a server state file (P2).
 package architecture
