@@ -46,7 +46,7 @@ func command() *cobra.Command {
 				return err //nolint:wrapcheck // It names the variable.
 			}
 			level, err := zerolog.ParseLevel(cfg.LogLevel)
-			if err != nil {
+			if err != nil || level < zerolog.DebugLevel || level > zerolog.ErrorLevel {
 				return fmt.Errorf("--log-level %q: give debug, info, warn or error", cfg.LogLevel)
 			}
 			if err := cfg.Validate(); err != nil {

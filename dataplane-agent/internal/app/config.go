@@ -7,11 +7,15 @@ import (
 	"net/netip"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/berth-proxy/berth/api/snapshot/render"
 	"github.com/berth-proxy/berth/api/transport"
 	"github.com/berth-proxy/berth/api/wire"
+	"github.com/berth-proxy/berth/dataplane-agent/internal/files"
 	"github.com/berth-proxy/berth/dataplane-agent/internal/node"
 )
 
@@ -34,20 +38,28 @@ type Config struct {
 	Version string
 }
 
-// maxSocketPath is what the kernel takes as the path of a unix socket; HAProxy adds a suffix to it while it starts.
-const maxSocketPath = 107 - len(".12345678.tmp")
+// maxSocketPath is the longest path of a unix socket that HAProxy takes. The kernel takes 107 bytes, and HAProxy adds a suffix while it starts.
+const maxSocketPath = 97
 
 // Validate finds what cannot be, and fills in what follows from the rest.
 func (c *Config) Validate() error {
 	var errs []error
-	for name, v := range map[string]string{"--fleet": c.Fleet, "--node": c.Node} {
-		if v == "" || len(v) > wire.MaxNodeName || strings.ContainsAny(v, " \t\r\n\x00/") {
-			errs = append(errs, fmt.Errorf("%s %q: give a name of 1 to %d bytes without spaces and slashes", name, v, wire.MaxNodeName))
+	for _, f := range []struct{ name, value string }{{"--fleet", c.Fleet}, {"--node", c.Node}} {
+		unfit := func(r rune) bool {
+			return r == '/' || r == utf8.RuneError || unicode.IsSpace(r) || unicode.IsControl(r)
+		}
+		if f.value == "" || len(f.value) > wire.MaxNodeName || strings.ContainsFunc(f.value, unfit) {
+			errs = append(errs, fmt.Errorf("%s %q: give a name of 1 to %d bytes without spaces and slashes", f.name, f.value, wire.MaxNodeName))
 		}
 	}
 	for _, p := range c.Planes {
-		if _, _, err := net.SplitHostPort(p); err != nil {
+		if host, err := hostOf(p); err != nil || host == "" {
 			errs = append(errs, fmt.Errorf("--plane %q: give HOST:PORT", p))
+		}
+	}
+	if c.MetricsAddress != "" {
+		if _, err := hostOf(c.MetricsAddress); err != nil {
+			errs = append(errs, fmt.Errorf("--metrics-address %q: give HOST:PORT", c.MetricsAddress))
 		}
 	}
 	errs = append(errs, c.validatePorts()...)
@@ -55,11 +67,24 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
+// hostOf is the host of HOST:PORT, where the port is a number.
+func hostOf(address string) (string, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", err //nolint:wrapcheck // The caller says what was to be given.
+	}
+	_, err = strconv.ParseUint(port, 10, 16)
+	return host, err //nolint:wrapcheck // As above.
+}
+
 func (c *Config) validatePorts() []error {
 	var errs []error
-	for name, p := range map[string]int{"--http-port": c.HTTPPort, "--https-port": c.HTTPSPort} {
-		if p < 0 || p > 65535 {
-			errs = append(errs, fmt.Errorf("%s %d: give a port from 1 to 65535, or 0 for none", name, p))
+	for _, f := range []struct {
+		name string
+		port int
+	}{{"--http-port", c.HTTPPort}, {"--https-port", c.HTTPSPort}} {
+		if f.port < 0 || f.port > 65535 {
+			errs = append(errs, fmt.Errorf("%s %d: give a port from 1 to 65535, or 0 for none", f.name, f.port))
 		}
 	}
 	if c.HTTPPort == 0 && c.HTTPSPort == 0 {
@@ -88,8 +113,16 @@ func (c *Config) validatePaths() []error {
 		errs = append(errs, fmt.Errorf("--state-dir %q: give a folder", c.StateDir))
 	}
 	c.StateDir = dir
-	if socket := filepath.Join(dir, "master.sock"); len(socket) > maxSocketPath {
-		errs = append(errs, fmt.Errorf("--state-dir %s: its sockets would have paths of more than %d bytes; give a shorter one", dir, maxSocketPath))
+	if strings.ContainsFunc(dir, unfitForPath) || !utf8.ValidString(dir) {
+		errs = append(errs, fmt.Errorf("--state-dir %q: HAProxy cannot be given this path in all places; use letters, digits and any of ._-/", dir))
+	}
+	if over := len(filepath.Join(dir, files.LongestSocket)) - maxSocketPath; over > 0 {
+		errs = append(errs, fmt.Errorf("--state-dir %s: the paths of its sockets would be longer than HAProxy takes; give one that is shorter by %d bytes", dir, over))
+	}
+	if c.MasterSocket != "" {
+		if c.MasterSocket, err = filepath.Abs(c.MasterSocket); err != nil || len(c.MasterSocket) > maxSocketPath {
+			errs = append(errs, fmt.Errorf("--haproxy-master-socket %s: give a path of at most %d bytes", c.MasterSocket, maxSocketPath))
+		}
 	}
 	binary, err := exec.LookPath(c.HAProxy)
 	if err == nil {
@@ -100,6 +133,11 @@ func (c *Config) validatePaths() []error {
 	}
 	c.HAProxy = binary
 	return errs
+}
+
+// unfitForPath says whether HAProxy reads a character of a path as something else: in the address of a socket, or in a list of certificates, which knows no quotes.
+func unfitForPath(r rune) bool {
+	return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune("\"'\\#$,[]{}@%", r)
 }
 
 func (c *Config) node() node.Config {

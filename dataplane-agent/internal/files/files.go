@@ -22,6 +22,9 @@ import (
 // candidateFolder holds the candidate, below the state directory.
 const candidateFolder = "next"
 
+// LongestSocket is the longest path that a configuration gives a socket, relative to the state directory: it is the candidate's.
+const LongestSocket = candidateFolder + "/" + render.WorkerSocket
+
 // Writer writes into one state directory. It is immutable, but two writes at once would mix: its user makes sure of that.
 type Writer struct {
 	settings render.Settings
