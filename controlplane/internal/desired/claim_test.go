@@ -131,6 +131,10 @@ func TestClaims(t *testing.T) {
 		{rule: "a missing service answers 503", rules: []string{"x.example.com / cart"}, want: []string{"[x.example.com] Prefix />503"}, notes: []string{"warned: path \"/\" of host \"x.example.com\" names the service shop/cart, which does not exist; create it; it answers 503"}},
 		{rule: "ExternalName answers 503", rules: []string{"x.example.com / old"}, want: []string{"[x.example.com] Prefix />503"}, notes: []string{"ExternalName"}},
 		{rule: "a path with a blank is left out alone", rules: []string{"x.example.com /a\x01b web", "x.example.com /c web"}, want: []string{"[x.example.com] Prefix /c>shop_web_http"}, notes: []string{"warned: path", "white space"}},
+		{rule: "a path that no request has", rules: []string{"x.example.com /ü#b web", "x.example.com /%C3%BC/%23 web"},
+			want:  []string{"[x.example.com] Prefix /ü#b>shop_web_http, Prefix /%C3%BC/%23>shop_web_http"},
+			notes: []string{`warned: path "/ü#b"`, "write it as %C3%BC"}},
+		{rule: "a path with a query", rules: []string{"x.example.com /a?b web"}, want: []string{"[x.example.com] Prefix /a?b>shop_web_http"}, notes: []string{"write it as %3F"}},
 		{rule: "a host that is none is left out alone", rules: []string{"x_*.example.com / web", "y.example.com / web"}, want: []string{"[y.example.com] Prefix />shop_web_http"}, notes: []string{"is not a DNS name"}},
 
 		{rule: "tls", rules: []string{"x.example.com / web"}, tls: []string{"good x.example.com"}, want: []string{"[x.example.com] Prefix />shop_web_http", "x.example.com shows good", "x.example.com redirects true"}},

@@ -108,6 +108,9 @@ func addressOf(e *discoveryv1.Endpoint, family discoveryv1.AddressType) (netip.A
 	if err != nil || a.Zone() != "" || a.IsUnspecified() || a.IsMulticast() || a.Is4() != (family == discoveryv1.AddressTypeIPv4) || a.Is4In6() {
 		return netip.Addr{}, fmt.Errorf("the address %q, which is not a usable one of type %s", clip(e.Addresses[0]), family)
 	}
+	if a == snapshot.Placeholder.Addr() {
+		return netip.Addr{}, fmt.Errorf("the address %s, which is no pod's: free slots have it", a)
+	}
 	return a, nil
 }
 

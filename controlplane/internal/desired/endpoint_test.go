@@ -44,6 +44,7 @@ func TestEndpoints(t *testing.T) {
 		{rule: "ready wins over draining", slices: []string{"4;/8080;10.0.0.1 rST a", "4;/8080;10.0.0.1 R a"}, want: "ready 10.0.0.1:8080 shop/a"},
 		{rule: "draining wins over gone", slices: []string{"4;/8080;10.0.0.1 rsT a;10.0.0.2 R b", "4;/8080;10.0.0.1 rST a"},
 			want: "drain 10.0.0.1:8080 shop/a, ready 10.0.0.2:8080 shop/b"},
+		{rule: "the address of free slots is no pod's", slices: []string{"4;/1;192.0.2.1 R a;10.0.0.1 R b"}, want: "ready 10.0.0.1:1 shop/b"},
 		{rule: "the number belongs to the endpoint", port: Port{Name: "http", Number: 80}, slices: []string{"4;http/8080;10.0.0.1 R a", "4;http/9090;10.0.0.2 R b"},
 			want: "ready 10.0.0.1:8080 shop/a, ready 10.0.0.2:9090 shop/b"},
 		{rule: "ports match by name and not by number", port: Port{Name: "http", Number: 80}, slices: []string{"4;admin/80,http/8080;10.0.0.1 R a"},
@@ -156,6 +157,7 @@ func TestSliceNotes(t *testing.T) {
 		{"4;/8080;10.0.0.1 R a", ""},
 		{"F;/8080;web.example.com R", "FQDN"},
 		{"4;/8080;10.0.0.1 R a;banana R b", `"banana"`},
+		{"4;/8080;10.0.0.1 R a;192.0.2.1 R b", "free slots"},
 	}
 	for _, tt := range tests {
 		got := reasons(SliceNotes(parseSlice(t, tt.slice)))

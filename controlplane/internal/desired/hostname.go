@@ -112,6 +112,17 @@ func checkPath(raw string) error {
 	return nil
 }
 
+// notInRequests gives the first character that the path of a request never holds as it is, "" if there is none: it would end the path, or
+// clients write it as %XX.
+func notInRequests(path string) string {
+	for _, r := range path {
+		if r >= utf8.RuneSelf || r == '?' || r == '#' {
+			return string(r)
+		}
+	}
+	return ""
+}
+
 // isClean says that s is text without white space and control characters (WANT-3).
 func isClean(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })

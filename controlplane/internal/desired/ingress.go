@@ -2,6 +2,7 @@ package desired
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 
 	networkingv1 "k8s.io/api/networking/v1"
@@ -126,6 +127,9 @@ func (ing *Ingress) addRule(obj *networkingv1.IngressRule) {
 			continue
 		}
 		seen[key] = true
+		if c := notInRequests(p.Path); c != "" {
+			ing.note("path %q of host %q holds %q, which is in the path of no request; write it as %s", clip(p.Path), host, c, url.PathEscape(c))
+		}
 		ing.Rules[at].Paths = append(ing.Rules[at].Paths, p)
 	}
 }

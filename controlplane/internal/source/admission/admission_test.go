@@ -83,6 +83,9 @@ func TestAdmit(t *testing.T) {
 		{"external", serviceOf(func(s *corev1.Service) {
 			s.Spec = corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "db.example.com"}
 		}), ""},
+		{"external of two labels", serviceOf(func(s *corev1.Service) {
+			s.Spec = corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "example.com."}
+		}), ""},
 		{"external without name", serviceOf(func(s *corev1.Service) { s.Spec = corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName} }), "spec.externalName"},
 		{"type", serviceOf(func(s *corev1.Service) { s.Spec.Type = "Magic" }), "spec.type"},
 		{"affinity", serviceOf(func(s *corev1.Service) { s.Spec.SessionAffinity = "Cookie" }), "spec.sessionAffinity"},

@@ -1,6 +1,8 @@
 package admission
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -32,7 +34,8 @@ func validateService(s *corev1.Service) field.ErrorList {
 	errs = append(errs, oneOf(spec.Child("sessionAffinity"), s.Spec.SessionAffinity, corev1.ServiceAffinityNone, corev1.ServiceAffinityClientIP)...)
 	headless, external := s.Spec.ClusterIP == corev1.ClusterIPNone, s.Spec.Type == corev1.ServiceTypeExternalName
 	if external {
-		errs = append(errs, validation.IsFullyQualifiedName(spec.Child("externalName"), s.Spec.ExternalName)...)
+		// A dot at its end says that it is a whole name.
+		errs = append(errs, invalid(spec.Child("externalName"), strings.TrimSuffix(s.Spec.ExternalName, "."), validation.IsDNS1123Subdomain)...)
 	}
 	if len(s.Spec.Ports) == 0 && !headless && !external {
 		errs = append(errs, field.Required(spec.Child("ports"), "a service that is not headless has at least one"))
