@@ -131,8 +131,14 @@ func TestAnAgentRunsFromItsDisk(t *testing.T) {
 			if status, text := get(t, "http://"+cfg.MetricsAddress+"/healthz"); status != http.StatusOK || text != "ok\n" {
 				t.Errorf("health: %d %q", status, text)
 			}
-			if _, text := get(t, "http://"+cfg.MetricsAddress+"/metrics"); !strings.Contains(text, `berth_agent_reloads_total{reason="start"} 1`) {
-				t.Errorf("metrics:\n%s", text)
+			started := `berth_agent_reloads_total{reason="start"} 1`
+			for deadline := time.Now().Add(10 * time.Second); ; <-time.After(10 * time.Millisecond) {
+				if _, text := get(t, "http://"+cfg.MetricsAddress+"/metrics"); strings.Contains(text, started) {
+					break
+				}
+				if time.Now().After(deadline) {
+					t.Fatalf("the metrics do not say %s", started)
+				}
 			}
 			if err := Run(context.Background(), cfg, zerolog.Nop()); !errors.Is(err, disk.ErrLocked) || !strings.Contains(err.Error(), cfg.StateDir) {
 				t.Errorf("a second agent in the same state directory: %v", err)

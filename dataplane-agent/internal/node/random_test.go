@@ -40,14 +40,14 @@ var place = netip.MustParseAddr("127.9.9.9")
 const firstPort = 10000
 
 func (w *world) slot() snapshot.Slot {
-	s := snapshot.Slot{State: snapshot.Ready, Address: place, Port: uint16(w.rnd.IntN(9000) + 1000), Weight: uint16(w.rnd.IntN(256) + 1), Endpoint: "e"} //nolint:gosec // They fit.
+	s := snapshot.Slot{State: snapshot.Ready, Address: place, Port: uint16(w.rnd.IntN(9000) + 1000), Weight: uint16(w.rnd.IntN(256) + 1), Endpoint: "e"}
 	switch w.rnd.IntN(8) {
 	case 0, 1:
 		s.State = snapshot.Drain
 	case 2, 3, 4:
 		return snapshot.Slot{}
 	case 5:
-		s.Address, s.Port = netip.MustParseAddr("127.0.0.1"), uint16(w.m.cfg.Settings.HTTPPort) //nolint:gosec // A port.
+		s.Address, s.Port = netip.MustParseAddr("127.0.0.1"), uint16(w.m.cfg.Settings.HTTPPort)
 	}
 	return s
 }
@@ -65,7 +65,7 @@ func (w *world) touch(backend string) {
 		next.Slots[1+w.rnd.IntN(len(next.Slots)-1)] = w.slot()
 	}
 	w.ticks++
-	next.Slots[0] = snapshot.Slot{State: snapshot.Ready, Address: place, Port: uint16(firstPort + w.ticks), Weight: 100, Endpoint: "first"} //nolint:gosec // It fits.
+	next.Slots[0] = snapshot.Slot{State: snapshot.Ready, Address: place, Port: uint16(firstPort + w.ticks), Weight: 100, Endpoint: "first"}
 	next.Version = w.gen.Version.Next(1)
 	d, _ := snapshot.DiffTables(w.gen.Table(backend), next)
 	w.generation(snapshot.GenerationDelta{Tables: map[string]snapshot.TableDelta{backend: d}})
@@ -347,7 +347,7 @@ func TestRandomChangesAndFaults(t *testing.T) {
 	seed := setting(t, "BERTH_RANDOM_SEED", time.Now().UnixNano())
 	t.Logf("BERTH_RANDOM_SEED=%d", seed)
 	eachHAProxy(t, func(t *testing.T, binary string) {
-		w := &world{state: newState(), t: t, rnd: rand.New(rand.NewPCG(uint64(seed), 0)), m: newMachine(t, binary), history: map[snapshot.Digest]*snapshot.Generation{}} //nolint:gosec // A seed.
+		w := &world{state: newState(), t: t, rnd: rand.New(rand.NewPCG(uint64(seed), 0)), m: newMachine(t, binary), history: map[snapshot.Digest]*snapshot.Generation{}}
 		w.m.cfg.ReloadSpacing, w.m.cfg.Verify, w.m.cfg.CommandTimeout = 50*time.Millisecond, 500*time.Millisecond, time.Second
 		w.a = w.m.start()
 		for i := range 3 {

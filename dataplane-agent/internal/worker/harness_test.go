@@ -155,9 +155,9 @@ func slot(port int, weight uint16) snapshot.Slot {
 	case port == 0:
 		return snapshot.Slot{}
 	case port < 0:
-		return snapshot.Slot{State: snapshot.Drain, Address: netip.MustParseAddr("127.0.0.1"), Port: uint16(-port), Weight: weight} //nolint:gosec // A port.
+		return snapshot.Slot{State: snapshot.Drain, Address: netip.MustParseAddr("127.0.0.1"), Port: uint16(-port), Weight: weight}
 	default:
-		return snapshot.Slot{State: snapshot.Ready, Address: netip.MustParseAddr("127.0.0.1"), Port: uint16(port), Weight: weight} //nolint:gosec // A port.
+		return snapshot.Slot{State: snapshot.Ready, Address: netip.MustParseAddr("127.0.0.1"), Port: uint16(port), Weight: weight}
 	}
 }
 
