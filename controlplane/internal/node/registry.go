@@ -23,17 +23,21 @@ type Registry struct {
 	sequence uint64
 	changed  chan struct{}
 	swept    time.Time
+	// inUse counts for each fleet how many times a revision is held or run, so that who asks need not look at every node.
+	inUse map[string]map[wire.Mark]int
 }
 
 // record is one node. Its view is replaced, never written into, where readers share memory with it.
 type record struct {
 	view    View
 	session *Session
+	// counted are the revisions that inUse has of it.
+	counted []wire.Mark
 }
 
 // New gives an empty registry with this clock.
 func New(now func() time.Time) *Registry {
-	return &Registry{now: now, nodes: map[Key]*record{}, changed: make(chan struct{}), swept: now()}
+	return &Registry{now: now, nodes: map[Key]*record{}, changed: make(chan struct{}), swept: now(), inUse: map[string]map[wire.Mark]int{}}
 }
 
 // Changed is closed at the next change. Who takes it before looking misses none.
@@ -71,16 +75,34 @@ func (r *Registry) Get(key Key) (View, bool) {
 func (r *Registry) InUse(fleet string) []wire.Mark {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	marks := map[wire.Mark]struct{}{}
-	for key, n := range r.nodes {
-		if key.Fleet != fleet || r.forgotten(n) {
-			continue
-		}
-		marks[n.view.Applied.Revision] = struct{}{}
-		marks[n.view.Held.Revision] = struct{}{}
+	r.sweep()
+	return slices.Collect(maps.Keys(r.inUse[fleet]))
+}
+
+// count brings inUse up to date with what n has; of a record that goes with nothing.
+func (r *Registry) count(fleet string, n *record, has ...wire.Mark) {
+	if slices.Equal(n.counted, has) {
+		return
 	}
-	delete(marks, wire.Mark{})
-	return slices.Collect(maps.Keys(marks))
+	marks := r.inUse[fleet]
+	if marks == nil {
+		marks = map[wire.Mark]int{}
+		r.inUse[fleet] = marks
+	}
+	for _, m := range has {
+		if m != (wire.Mark{}) {
+			marks[m]++
+		}
+	}
+	for _, m := range n.counted {
+		if marks[m]--; marks[m] <= 0 {
+			delete(marks, m)
+		}
+	}
+	if len(marks) == 0 {
+		delete(r.inUse, fleet)
+	}
+	n.counted = has
 }
 
 func (r *Registry) forgotten(n *record) bool {
@@ -121,6 +143,7 @@ func (r *Registry) Connect(h *fleetv1.Hello, address string) *Session {
 
 // touch says that n changed.
 func (r *Registry) touch(n *record) {
+	r.count(n.view.Fleet, n, n.view.Held.Revision, n.view.Applied.Revision)
 	r.sequence++
 	n.view.Sequence = r.sequence
 	close(r.changed)
@@ -133,7 +156,13 @@ func (r *Registry) sweep() {
 		return
 	}
 	r.swept = r.now()
-	maps.DeleteFunc(r.nodes, func(_ Key, n *record) bool { return r.forgotten(n) })
+	maps.DeleteFunc(r.nodes, func(key Key, n *record) bool {
+		gone := r.forgotten(n)
+		if gone {
+			r.count(key.Fleet, n)
+		}
+		return gone
+	})
 }
 
 // marks reads marks that have been checked.

@@ -1,10 +1,13 @@
 package node
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"github.com/berth-proxy/berth/api/snapshot"
 	"github.com/berth-proxy/berth/api/wire"
@@ -214,7 +217,7 @@ func TestNODE4RevisionsInUse(t *testing.T) {
 	if got := inUse(); !slices.Equal(got, []uint64{1, 2}) {
 		t.Errorf("the node with 1 is away for less than Retention: %v", got)
 	}
-	c.advance(time.Second)
+	c.advance(time.Minute)
 	if got := inUse(); !slices.Equal(got, []uint64{2}) {
 		t.Errorf("the node with 1 is away for more than Retention: %v", got)
 	}
@@ -222,6 +225,58 @@ func TestNODE4RevisionsInUse(t *testing.T) {
 	if _, ok := r.Get(Key{"edge", "b"}); ok || len(r.List("")) != 4 {
 		t.Errorf("a node that is away for long is listed: %d nodes", len(r.List("")))
 	}
+}
+
+// What is counted as nodes tell is what looking at all of them would find.
+func TestNODE4CountsAreThoseOfTheNodes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := newClock()
+		r := New(c.read)
+		sessions := map[string]*Session{}
+		some := rapid.Custom(func(t *rapid.T) wire.Marks {
+			n := rapid.Uint64Range(0, 3).Draw(t, "number")
+			if n == 0 {
+				return wire.Marks{}
+			}
+			return both(n, fmt.Sprint(n), "1")
+		})
+		for range rapid.IntRange(1, 30).Draw(t, "steps") {
+			name := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "node")
+			s := sessions[name]
+			switch rapid.SampledFrom([]string{"connect", "received", "applied", "close", "wait"}).Draw(t, "what") {
+			case "connect":
+				sessions[name] = r.Connect(hello(name, some.Draw(t, "held"), some.Draw(t, "applied")), "")
+			case "received":
+				if s != nil {
+					s.Received(&fleetv1.Received{Held: some.Draw(t, "held").Proto()})
+				}
+			case "applied":
+				if s != nil {
+					s.Applied(&fleetv1.Applied{Applied: some.Draw(t, "applied").Proto()}, 0)
+				}
+			case "close":
+				if s != nil {
+					s.Close()
+				}
+			case "wait":
+				c.advance(Retention/2 + time.Minute)
+			}
+			got := r.InUse("edge")
+			want := map[wire.Mark]struct{}{}
+			for _, v := range r.List("edge") {
+				want[v.Held.Revision], want[v.Applied.Revision] = struct{}{}, struct{}{}
+			}
+			delete(want, wire.Mark{})
+			if len(got) != len(want) {
+				t.Fatalf("in use are %v, want %v", got, want)
+			}
+			for _, m := range got {
+				if _, ok := want[m]; !ok {
+					t.Fatalf("%v is in use, but the nodes have %v", m, want)
+				}
+			}
+		}
+	})
 }
 
 func TestLag(t *testing.T) {
