@@ -2,7 +2,7 @@
 //
 // Each stream has one owner, the session: the goroutine of the gRPC handler, which alone has the stream's state and decides what is sent next. Two
 // more goroutines carry messages for it, one in and one out, so that a node that does not read cannot keep its session from hearing, from
-// noticing that nothing moves, and from ending. Both end with the stream; Server.Close waits for them.
+// noticing that nothing moves, and from ending. Both end with the stream; Server.Close waits for all three.
 //
 // Invariants, each of which has a test file of its own:
 //

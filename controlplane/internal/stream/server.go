@@ -39,8 +39,8 @@ type Server struct {
 	started time.Time
 
 	closing chan struct{}
-	// carriers are the goroutines that carry messages. They end soon after the handler of their stream has returned, and not before.
-	carriers sync.WaitGroup
+	// running are the goroutines of all streams: each has its handler and two that carry messages.
+	running sync.WaitGroup
 
 	mu       sync.Mutex
 	closed   bool
@@ -83,7 +83,7 @@ func (s *Server) Close() {
 		close(s.closing)
 	}
 	s.mu.Unlock()
-	s.carriers.Wait()
+	s.running.Wait()
 }
 
 var errShutdown = status.Error(codes.Unavailable, "the control plane is shutting down; connect again")
@@ -99,11 +99,12 @@ func (s *Server) admit() (release func(), err error) {
 		return nil, nil
 	}
 	s.streams++
-	s.carriers.Add(2)
+	s.running.Add(3)
 	return func() {
 		s.mu.Lock()
-		defer s.mu.Unlock()
 		s.streams--
+		s.mu.Unlock()
+		s.running.Done()
 	}, nil
 }
 

@@ -79,7 +79,7 @@ func newSession(s *Server, stream grpc.BidiStreamingServer[fleetv1.SyncRequest, 
 
 // receiver carries messages in. When the node has said its last, that is an io.EOF.
 func (x *session) receiver() {
-	defer x.server.carriers.Done()
+	defer x.server.running.Done()
 	for {
 		m, err := x.stream.Recv()
 		if err != nil {
@@ -96,7 +96,7 @@ func (x *session) receiver() {
 
 // sender carries messages out. SendMsg may block for as long as the node does not read.
 func (x *session) sender() {
-	defer x.server.carriers.Done()
+	defer x.server.running.Done()
 	for {
 		select {
 		case m := <-x.out:
