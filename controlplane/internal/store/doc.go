@@ -1,7 +1,8 @@
 // Package store holds the newest rows of all sources, and tells one consumer which of them changed.
 //
 // The package owns the tables (rows by kind, problems, sources) and the changes that the consumer has not taken yet. It never
-// judges an object, reads no file and no cluster, and starts no goroutine.
+// judges an object, reads no file and no cluster, and starts no goroutine. It has indexes for the questions that the compiler asks it; who lays claim
+// to a host or depends on a service or a secret, the compiler remembers itself, by what the objects were resolved to in each fleet.
 //
 // OBJECTS ARE NEVER MUTATED. What a Read gives out is what the source delivered, shared by all readers. Whoever wants another
 // form makes a copy.

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	discoveryv1 "k8s.io/api/discovery/v1"
 	"pgregory.net/rapid"
 
 	"github.com/berth-proxy/berth/controlplane/internal/source"
@@ -22,7 +23,7 @@ func TestModel(t *testing.T) {
 		s := New("a", "b")
 		model, consumer := map[source.Key]source.Object{}, map[source.Key]source.Object{}
 		var all []delivered
-		object := func(name string) source.Object {
+		made := func(name string) source.Object {
 			o := slice(name, rapid.SampledFrom([]string{"", "web", "pay"}).Draw(t, "service"))
 			all = append(all, delivered{o, o.DeepCopy()})
 			return o
@@ -32,7 +33,7 @@ func TestModel(t *testing.T) {
 			"change": func(t *rapid.T) {
 				b := source.Batch{Source: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "source")}
 				for _, name := range rapid.SliceOfNDistinct(names, 0, 4, rapid.ID).Draw(t, "objects") {
-					row := source.NewRow(b.Source, object(name))
+					row := source.NewRow(b.Source, made(name))
 					if rapid.Bool().Draw(t, "put") {
 						b.Put = append(b.Put, row)
 						model[row.Key] = row.Object
@@ -51,7 +52,7 @@ func TestModel(t *testing.T) {
 					}
 				}
 				for _, name := range rapid.SliceOfNDistinct(names, 0, 4, rapid.ID).Draw(t, "objects") {
-					row := source.NewRow(b.Source, object(name))
+					row := source.NewRow(b.Source, made(name))
 					b.Put = append(b.Put, row)
 					model[row.Key] = row.Object
 				}
@@ -92,7 +93,7 @@ func TestModel(t *testing.T) {
 
 func contents(r Read) map[source.Key]source.Object {
 	rows := map[source.Key]source.Object{}
-	for k, o := range r.Slices() {
+	for k, o := range objects[*discoveryv1.EndpointSlice](r, source.KindEndpointSlice, indexID) {
 		rows[k] = o
 	}
 	return rows
@@ -116,7 +117,8 @@ func TestReadersSeeWholeBatches(t *testing.T) {
 			for {
 				for _, name := range []string{"a", "b"} {
 					r := s.Read()
-					left, right := r.Slice(name, "shop", "left"), r.Slice(name, "shop", "right")
+					left := object[*discoveryv1.EndpointSlice](r, source.KindEndpointSlice, name, "shop", "left")
+					right := object[*discoveryv1.EndpointSlice](r, source.KindEndpointSlice, name, "shop", "right")
 					if (left == nil) != (right == nil) || left != nil && !reflect.DeepEqual(left.Labels, right.Labels) {
 						t.Errorf("half a batch: %v beside %v", left, right)
 						return

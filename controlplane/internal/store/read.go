@@ -6,9 +6,7 @@ import (
 	memdb "github.com/hashicorp/go-memdb"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 
-	"github.com/berth-proxy/berth/api/v1alpha1"
 	"github.com/berth-proxy/berth/controlplane/internal/source"
 )
 
@@ -42,86 +40,14 @@ func (r Read) Service(cluster, namespace, name string) *corev1.Service {
 	return object[*corev1.Service](r, source.KindService, cluster, namespace, name)
 }
 
-// Services gives all services.
-func (r Read) Services() iter.Seq2[source.Key, *corev1.Service] {
-	return objects[*corev1.Service](r, source.KindService, indexID)
-}
-
-// Slice gives an EndpointSlice, nil when there is none.
-func (r Read) Slice(cluster, namespace, name string) *discoveryv1.EndpointSlice {
-	return object[*discoveryv1.EndpointSlice](r, source.KindEndpointSlice, cluster, namespace, name)
-}
-
-// Slices gives all EndpointSlices.
-func (r Read) Slices() iter.Seq2[source.Key, *discoveryv1.EndpointSlice] {
-	return objects[*discoveryv1.EndpointSlice](r, source.KindEndpointSlice, indexID)
-}
-
 // SlicesOfService gives the EndpointSlices whose label names the service.
 func (r Read) SlicesOfService(cluster, namespace, name string) iter.Seq2[source.Key, *discoveryv1.EndpointSlice] {
 	return objects[*discoveryv1.EndpointSlice](r, source.KindEndpointSlice, indexService, cluster, namespace, name)
 }
 
-// Ingress gives an Ingress, nil when there is none.
-func (r Read) Ingress(cluster, namespace, name string) *networkingv1.Ingress {
-	return object[*networkingv1.Ingress](r, source.KindIngress, cluster, namespace, name)
-}
-
-// Ingresses gives all Ingresses.
-func (r Read) Ingresses() iter.Seq2[source.Key, *networkingv1.Ingress] {
-	return objects[*networkingv1.Ingress](r, source.KindIngress, indexID)
-}
-
-// IngressesOfHost gives the Ingresses of all clusters that have a rule or a tls entry for exactly this host, which may be a
-// wildcard; "" is for rules without host and for default backends alone. Case and a trailing dot do not matter.
-func (r Read) IngressesOfHost(host string) iter.Seq2[source.Key, *networkingv1.Ingress] {
-	return objects[*networkingv1.Ingress](r, source.KindIngress, indexHost, foldHost(host))
-}
-
-// IngressesOfClass gives the Ingresses of all clusters that name the class, by field or by the old annotation; "" is for those
-// that name none.
-func (r Read) IngressesOfClass(class string) iter.Seq2[source.Key, *networkingv1.Ingress] {
-	return objects[*networkingv1.Ingress](r, source.KindIngress, indexClass, class)
-}
-
-// IngressesOfService gives the Ingresses with a backend that names the service.
-func (r Read) IngressesOfService(cluster, namespace, name string) iter.Seq2[source.Key, *networkingv1.Ingress] {
-	return objects[*networkingv1.Ingress](r, source.KindIngress, indexService, cluster, namespace, name)
-}
-
-// UsersOfSecret gives the Ingresses with a tls entry that names the secret.
-func (r Read) UsersOfSecret(cluster, namespace, name string) iter.Seq2[source.Key, *networkingv1.Ingress] {
-	return objects[*networkingv1.Ingress](r, source.KindIngress, indexSecret, cluster, namespace, name)
-}
-
-// IngressClass gives an IngressClass, nil when there is none.
-func (r Read) IngressClass(cluster, name string) *networkingv1.IngressClass {
-	return object[*networkingv1.IngressClass](r, source.KindIngressClass, cluster, "", name)
-}
-
-// IngressClasses gives all IngressClasses.
-func (r Read) IngressClasses() iter.Seq2[source.Key, *networkingv1.IngressClass] {
-	return objects[*networkingv1.IngressClass](r, source.KindIngressClass, indexID)
-}
-
 // Secret gives a Secret, nil when there is none.
 func (r Read) Secret(cluster, namespace, name string) *corev1.Secret {
 	return object[*corev1.Secret](r, source.KindSecret, cluster, namespace, name)
-}
-
-// Secrets gives all Secrets.
-func (r Read) Secrets() iter.Seq2[source.Key, *corev1.Secret] {
-	return objects[*corev1.Secret](r, source.KindSecret, indexID)
-}
-
-// Fleet gives a Fleet object, nil when there is none.
-func (r Read) Fleet(cluster, name string) *v1alpha1.Fleet {
-	return object[*v1alpha1.Fleet](r, source.KindFleet, cluster, "", name)
-}
-
-// Fleets gives the Fleet objects that were written. Without any, the fleet that is there all the same is v1alpha1.NewFleet.
-func (r Read) Fleets() iter.Seq2[source.Key, *v1alpha1.Fleet] {
-	return objects[*v1alpha1.Fleet](r, source.KindFleet, indexID)
 }
 
 // Problems gives everything that sources report, by source and origin, in the order of each report.

@@ -2,11 +2,9 @@ package store
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 
 	memdb "github.com/hashicorp/go-memdb"
 
@@ -22,10 +20,7 @@ const (
 // The indexes. Each row's id is its cluster, namespace and name.
 const (
 	indexID      = "id"
-	indexService = "service" // of slices and Ingresses: cluster, namespace, name of a service that they belong to or name
-	indexSecret  = "secret"  // of Ingresses: cluster, namespace, name of a secret that they name
-	indexHost    = "host"    // of Ingresses: a host in lower case, "" for any host
-	indexClass   = "class"   // of Ingresses: the class that they name, "" for none
+	indexService = "service" // of slices: cluster, namespace, name of the service that they belong to
 	indexOrigin  = "origin"  // of problems: source, origin
 	indexObject  = "object"  // of problems: cluster, kind, namespace, name
 )
@@ -47,12 +42,6 @@ func schema() *memdb.DBSchema {
 	}
 	indexes := map[source.Kind]map[string]memdb.Indexer{
 		source.KindEndpointSlice: {indexService: multi[*source.Row](sliceService)},
-		source.KindIngress: {
-			indexService: multi[*source.Row](ingressServices),
-			indexSecret:  multi[*source.Row](ingressSecrets),
-			indexHost:    multi[*source.Row](ingressHosts),
-			indexClass:   multi[*source.Row](ingressClass),
-		},
 	}
 	for _, kind := range source.Kinds() {
 		tables[string(kind)] = table(string(kind), single[*source.Row](rowID), indexes[kind])
@@ -120,69 +109,4 @@ func sliceService(r *source.Row) []string {
 		return []string{key(r.Cluster, r.Namespace, name)}
 	}
 	return nil
-}
-
-func ingressServices(r *source.Row) []string {
-	spec := &r.Object.(*networkingv1.Ingress).Spec
-	var keys []string
-	add := func(b *networkingv1.IngressBackend) {
-		if b != nil && b.Service != nil {
-			keys = append(keys, key(r.Cluster, r.Namespace, b.Service.Name))
-		}
-	}
-	add(spec.DefaultBackend)
-	for i := range spec.Rules {
-		if http := spec.Rules[i].HTTP; http != nil {
-			for j := range http.Paths {
-				add(&http.Paths[j].Backend)
-			}
-		}
-	}
-	return unique(keys)
-}
-
-func ingressSecrets(r *source.Row) []string {
-	var keys []string
-	for _, tls := range r.Object.(*networkingv1.Ingress).Spec.TLS {
-		if tls.SecretName != "" {
-			keys = append(keys, key(r.Cluster, r.Namespace, tls.SecretName))
-		}
-	}
-	return unique(keys)
-}
-
-// ingressHosts indexes an Ingress by every host that it says something about: in its rules or under tls. A default backend
-// without rules is about any host.
-func ingressHosts(r *source.Row) []string {
-	spec := &r.Object.(*networkingv1.Ingress).Spec
-	var keys []string
-	for _, rule := range spec.Rules {
-		keys = append(keys, key(foldHost(rule.Host)))
-	}
-	for _, tls := range spec.TLS {
-		for _, host := range tls.Hosts {
-			keys = append(keys, key(foldHost(host)))
-		}
-	}
-	if spec.DefaultBackend != nil && len(spec.Rules) == 0 {
-		keys = append(keys, key(""))
-	}
-	return unique(keys)
-}
-
-func foldHost(host string) string { return strings.ToLower(strings.TrimSuffix(host, ".")) }
-
-// classAnnotation named the class before the field did, and still counts where the field is left out.
-const classAnnotation = "kubernetes.io/ingress.class"
-
-func ingressClass(r *source.Row) []string {
-	if name := r.Object.(*networkingv1.Ingress).Spec.IngressClassName; name != nil {
-		return []string{key(*name)}
-	}
-	return []string{key(r.Object.GetAnnotations()[classAnnotation])}
-}
-
-func unique(keys []string) []string {
-	slices.Sort(keys)
-	return slices.Compact(keys)
 }

@@ -10,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berth-proxy/berth/controlplane/internal/source"
@@ -238,78 +237,35 @@ func TestSourcesAreKnownBeforeTheySpeak(t *testing.T) {
 	}
 }
 
-func ingress(name string, spec networkingv1.IngressSpec, annotations map[string]string) *networkingv1.Ingress {
-	return &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Annotations: annotations}, Spec: spec}
-}
-
-func backend(service string) networkingv1.IngressBackend {
-	return networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{Name: service}}
-}
-
 // The questions of the compiler, each with what must and what must not be found.
 func TestLookups(t *testing.T) {
-	rule := func(host string, services ...string) networkingv1.IngressRule {
-		http := &networkingv1.HTTPIngressRuleValue{}
-		for _, svc := range services {
-			http.Paths = append(http.Paths, networkingv1.HTTPIngressPath{Backend: backend(svc)})
-		}
-		return networkingv1.IngressRule{Host: host, IngressRuleValue: networkingv1.IngressRuleValue{HTTP: http}}
-	}
-	berth, fallback := "berth", backend("web")
 	s := New("a", "b")
-	s.Apply(put("a", 1,
-		slice("web-1", "web"), slice("web-2", "web"), slice("webby-1", "webby"), slice("lost", ""),
-		ingress("one", networkingv1.IngressSpec{IngressClassName: &berth, Rules: []networkingv1.IngressRule{rule("X.example.com", "web", "pay"), rule("x.example.com", "web")},
-			TLS: []networkingv1.IngressTLS{{Hosts: []string{"pay.example.com"}, SecretName: "cert"}}}, nil),
-		ingress("two", networkingv1.IngressSpec{DefaultBackend: &fallback}, map[string]string{"kubernetes.io/ingress.class": "berth"}),
-		ingress("three", networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{rule("", "webby"), {Host: "*.example.com"}}}, nil),
-	))
-	s.Apply(put("b", 1, slice("web-1", "web"),
-		ingress("four", networkingv1.IngressSpec{IngressClassName: &berth, Rules: []networkingv1.IngressRule{rule("x.example.com.", "web")}}, nil)))
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cert"}}
+	s.Apply(put("a", 1, slice("web-1", "web"), slice("web-2", "web"), slice("webby-1", "webby"), slice("lost", ""), secret))
+	s.Apply(put("b", 1, slice("web-1", "web")))
 	r := s.Read()
-
-	names := func(keys []source.Key) string {
+	slicesOf := func(cluster, namespace, service string) string {
 		var list []string
-		for _, k := range keys {
+		for k := range r.SlicesOfService(cluster, namespace, service) {
 			list = append(list, k.Cluster+"/"+k.Name)
 		}
 		return fmt.Sprint(list)
 	}
-	tests := []struct{ what, got, want string }{
-		{"slices of a service", names(keysOf(r.SlicesOfService("a", "shop", "web"))), "[a/web-1 a/web-2]"},
-		{"slices of a service in another cluster", names(keysOf(r.SlicesOfService("b", "shop", "web"))), "[b/web-1]"},
-		{"slices in another namespace", names(keysOf(r.SlicesOfService("a", "pay", "web"))), "[]"},
-		{"all slices", names(keysOf(r.Slices())), "[a/lost a/web-1 a/web-2 a/webby-1 b/web-1]"},
-		{"a host", names(keysOf(r.IngressesOfHost("x.Example.com"))), "[a/one b/four]"},
-		{"a host under tls", names(keysOf(r.IngressesOfHost("pay.example.com"))), "[a/one]"},
-		{"a wildcard", names(keysOf(r.IngressesOfHost("*.example.com"))), "[a/three]"},
-		{"no host", names(keysOf(r.IngressesOfHost(""))), "[a/three a/two]"},
-		{"a class", names(keysOf(r.IngressesOfClass("berth"))), "[a/one a/two b/four]"},
-		{"no class", names(keysOf(r.IngressesOfClass(""))), "[a/three]"},
-		{"users of a service", names(keysOf(r.IngressesOfService("a", "shop", "web"))), "[a/one a/two]"},
-		{"users of a secret", names(keysOf(r.UsersOfSecret("a", "shop", "cert"))), "[a/one]"},
-		{"users of another secret", names(keysOf(r.UsersOfSecret("a", "shop", "cer"))), "[]"},
-	}
-	for _, tt := range tests {
-		if tt.got != tt.want {
-			t.Errorf("%s: %s, want %s", tt.what, tt.got, tt.want)
+	expect := func(what, got, want string) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s: %s, want %s", what, got, want)
 		}
 	}
-	// A row that no longer names something is no longer found by it.
-	s.Apply(put("a", 2, slice("web-2", "webby"), ingress("one", networkingv1.IngressSpec{DefaultBackend: &fallback}, nil)))
+	expect("slices of a service", slicesOf("a", "shop", "web"), "[a/web-1 a/web-2]")
+	expect("slices of a service in another cluster", slicesOf("b", "shop", "web"), "[b/web-1]")
+	expect("slices in another namespace", slicesOf("a", "pay", "web"), "[]")
+	if r.Secret("a", "shop", "cert") != secret || r.Secret("b", "shop", "cert") != nil || r.Secret("a", "shop", "cer") != nil {
+		t.Error("a secret is not found, or where it is not")
+	}
+	// A row that no longer names a service is no longer found by it.
+	s.Apply(put("a", 2, slice("web-2", "webby")))
 	r = s.Read()
-	if got := names(keysOf(r.SlicesOfService("a", "shop", "web"))); got != "[a/web-1]" {
-		t.Errorf("after a slice changed its service: %s", got)
-	}
-	if got := names(keysOf(r.IngressesOfHost("x.example.com"))); got != "[b/four]" {
-		t.Errorf("after an Ingress gave up its host: %s", got)
-	}
-}
-
-func keysOf[T any](seq func(func(source.Key, T) bool)) []source.Key {
-	var keys []source.Key
-	for k := range seq {
-		keys = append(keys, k)
-	}
-	return keys
+	expect("after a slice changed its service", slicesOf("a", "shop", "web"), "[a/web-1]")
+	expect("where it went", slicesOf("a", "shop", "webby"), "[a/web-2 a/webby-1]")
 }
