@@ -26,7 +26,7 @@ func BenchmarkFanOut(b *testing.B) {
 
 func fanOut(b *testing.B, simulated int) {
 	dir := b.TempDir()
-	if err := rig.Many(cluster.New(cluster.Options{Dir: dir}).Dir, 10); err != nil {
+	if err := rig.Many(cluster.New(cluster.Options{Dir: dir}).Dir, 10, true); err != nil {
 		b.Fatal(err)
 	}
 	r := rig.New(b, rig.Options{Cluster: cluster.Options{Dir: dir}, Fleets: []rig.Fleet{

@@ -101,7 +101,7 @@ func newSite(tb testing.TB, h harness.HAProxy, backends int) *site {
 	tb.Helper()
 	dir := tb.TempDir()
 	s := &site{}
-	if err := rig.Many(cluster.New(cluster.Options{Dir: dir}).Dir, backends); err != nil {
+	if err := rig.Many(cluster.New(cluster.Options{Dir: dir}).Dir, backends, true); err != nil {
 		tb.Fatal(err)
 	}
 	s.Rig = rig.New(tb, rig.Options{Cluster: cluster.Options{Dir: dir}})

@@ -32,7 +32,7 @@ func BenchmarkReapply(b *testing.B) {
 
 func reapply(b *testing.B, h harness.HAProxy, backends int) {
 	dir := b.TempDir()
-	if err := rig.Many(cluster.New(cluster.Options{Dir: dir}).Dir, backends); err != nil {
+	if err := rig.Many(cluster.New(cluster.Options{Dir: dir}).Dir, backends, true); err != nil {
 		b.Fatal(err)
 	}
 	r := rig.New(b, rig.Options{Cluster: cluster.Options{Dir: dir}, Fleets: []rig.Fleet{{Name: "default", HAProxy: h}}})

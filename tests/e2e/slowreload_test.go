@@ -17,58 +17,66 @@ import (
 )
 
 // 4. With 5,000 backends a reload takes its time. An endpoint change that arrives during it is on the old worker before the new one serves, and on the new one as soon as that
-// is met, whose configuration was written before the change: a reload never holds back an endpoint change (P5).
+// is met, whose configuration was written before the change: a reload never holds back an endpoint change (P5). One version of HAProxy reloads after the other, each for a
+// route of a class that only its fleet serves.
 func TestEndpointChangeDuringASlowReload(t *testing.T) {
-	harness.ForEachHAProxy(t, func(t *testing.T, h harness.HAProxy) {
-		r := rig.New(t, rig.Options{Fleets: []rig.Fleet{{Name: "default", HAProxy: h}}})
-		r.Must(rig.Many(r.Dir, 5000))
-		d := r.Service("web", 1)
-		r.Service("other", 1)
-		r.WaitServed("web")
-		r.WaitCurrent()
-		n, backend := r.Nodes[0], backendOf(t, r, "default", "web")
-		c := r.Load(200, []loadgen.Load{{Profile: loadgen.NewConnections, Clients: 2}, {Profile: loadgen.KeepAlive, Clients: 2}}, "web")
-		l := startLoad(t, c)
+	fleets := bothFleets(t, 1)
+	for i := range fleets {
+		fleets[i].Spec.IngressClasses = []string{cluster.IngressClass, fleets[i].Name}
+	}
+	r := rig.New(t, rig.Options{Fleets: fleets})
+	r.Must(rig.Many(r.Dir, 5000, false))
+	d := r.Service("web", 1)
+	r.Service("other", 1)
+	r.WaitServed("web")
+	r.WaitCurrent()
+	c := r.Load(200, []loadgen.Load{{Profile: loadgen.NewConnections, Clients: 2}, {Profile: loadgen.KeepAlive, Clients: 2}}, "web")
+	l := startLoad(t, c)
+	for _, n := range r.Nodes {
+		changeDuringReload(t, r, n, d)
+	}
+	r.WaitCurrent()
+	unharmed(t, l.end(), c)
+}
 
-		old, err := n.Worker()
-		r.Must(err)
-		r.Must(r.AddRoute(rig.Route("other", "timeout-server", "41s")))
-		waitForConfig(t, n, "timeout server 41s")
-		// Now the new worker reads its configuration, which knows one pod.
-		reloading := time.Now()
-		r.Must(d.Scale(t.Context(), 2, cluster.Ending{}))
-		pod := d.Pods()[1].Config().Address
-		var seen rig.Snapshot
-		harness.WaitForNil(t, 20*time.Second, "the new pod on a worker", func() error {
-			if seen, err = n.Look(backend); err == nil && !rig.Has(seen.Servers, pod, haproxy.Ready) {
-				err = fmt.Errorf("worker %d has %v", seen.PID, seen.Servers)
-			}
-			return err
-		})
-		onOld := time.Since(reloading)
-		if seen.PID != old.PID {
-			t.Errorf("the change waited for the new worker %d", seen.PID)
+// changeDuringReload reloads one node and adds a pod meanwhile.
+func changeDuringReload(t *testing.T, r *rig.Rig, n *rig.Node, d *cluster.Deployment) {
+	t.Helper()
+	backend := backendOf(t, r, n.Fleet, "web")
+	old, err := n.Worker()
+	r.Must(err)
+	route := rig.Route("other", "timeout-server", "41s")
+	route.Name, route.Host, route.Class = n.Fleet, n.Fleet+".example.com", n.Fleet
+	r.Must(r.AddRoute(route))
+	waitForConfig(t, n, "timeout server 41s")
+	// Now the new worker reads its configuration, which does not know the next pod.
+	reloading := time.Now()
+	r.Must(d.Scale(t.Context(), len(d.Pods())+1, cluster.Ending{}))
+	pod := d.Pods()[len(d.Pods())-1].Config().Address
+	var seen rig.Snapshot
+	has := func() error {
+		if seen, err = n.Look(backend); err == nil && !rig.Has(seen.Servers, pod, haproxy.Ready) {
+			err = fmt.Errorf("worker %d has %v", seen.PID, seen.Servers)
 		}
-		harness.WaitForNil(t, 20*time.Second, "the new worker", func() error {
-			if seen, err = n.Look(backend); err == nil && seen.PID == old.PID {
-				err = errors.New("the old one answers")
-			}
-			return err
-		})
-		served := time.Now()
-		if err := rig.Within(time.Second, func() error {
-			if seen, err = n.Look(backend); err == nil && !rig.Has(seen.Servers, pod, haproxy.Ready) {
-				err = fmt.Errorf("worker %d has %v", seen.PID, seen.Servers)
-			}
-			return err
-		}); err != nil {
-			t.Errorf("the new worker lacks the change: %v", err)
+		return err
+	}
+	harness.WaitForNil(t, 20*time.Second, "the new pod on a worker", has)
+	onOld := time.Since(reloading)
+	if seen.PID != old.PID {
+		t.Errorf("%s: the change waited for the new worker %d", n.Label(), seen.PID)
+	}
+	harness.WaitForNil(t, 20*time.Second, "the new worker", func() error {
+		if seen, err = n.Look(backend); err == nil && seen.PID == old.PID {
+			err = errors.New("the old one answers")
 		}
-		t.Logf("HAProxy %s: the old worker had the change after %v, the new one served after %v and had it %v later at most", h.Version,
-			onOld.Round(time.Millisecond), served.Sub(reloading).Round(time.Millisecond), time.Since(served).Round(time.Millisecond))
-		r.WaitCurrent()
-		unharmed(t, l.end(), c)
+		return err
 	})
+	served := time.Now()
+	if err := rig.Within(time.Second, has); err != nil {
+		t.Errorf("%s: the new worker lacks the change: %v", n.Label(), err)
+	}
+	t.Logf("%s: the old worker had the change after %v, the new one served after %v and had it %v later at most", n.Label(),
+		onOld.Round(time.Millisecond), served.Sub(reloading).Round(time.Millisecond), time.Since(served).Round(time.Millisecond))
 }
 
 // backendOf is the name of a service's backend.

@@ -10,9 +10,9 @@ import (
 // perFile is how many services stand in one file of Many, as documents.
 const perFile = 500
 
-// Many writes n services, each with a route and two endpoints that nobody is sent to: the host of service many-7 is many-7.example.com. They make a fleet large.
-// The slice of many-0 has a file of its own, so that Put(ManySlice(0, …)) changes it.
-func Many(dir manifest.Dir, n int) error {
+// Many writes n services, each with a route and, if asked for, two endpoints that nobody is sent to: the host of service many-7 is many-7.example.com. They make a
+// fleet large. The slice of many-0 has a file of its own, so that Put(ManySlice(0, …)) changes it.
+func Many(dir manifest.Dir, n int, endpoints bool) error {
 	var text bytes.Buffer
 	for i := range n {
 		name := fmt.Sprintf("many-%d", i)
@@ -21,10 +21,12 @@ func Many(dir manifest.Dir, n int) error {
 			Spec:     manifest.ServiceSpec{Ports: []manifest.ServicePort{{Port: 80, TargetPort: 8080}}},
 		}
 		objects := []manifest.Object{service, Route(name).Ingress()}
-		if slice := ManySlice(i, 1, 2); i > 0 {
+		if slice := ManySlice(i, 1, 2); endpoints && i > 0 {
 			objects = append(objects, slice)
-		} else if err := dir.Put(slice); err != nil {
-			return fmt.Errorf("make a large fleet: %w", err)
+		} else if endpoints {
+			if err := dir.Put(slice); err != nil {
+				return fmt.Errorf("make a large fleet: %w", err)
+			}
 		}
 		for _, o := range objects {
 			doc, err := manifest.Encode(o)
