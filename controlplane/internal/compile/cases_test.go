@@ -83,8 +83,8 @@ func runCase(t *testing.T, folder string, c caseFile) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if step.Expect.SourceError != (len(loaded.Errors) > 0) {
-			t.Errorf("step %d: the source is faulty: %v", i+1, loaded.Errors)
+		if step.Expect.SourceError != (loaded.State.Error != "") {
+			t.Errorf("step %d: the source is faulty: %v", i+1, loaded.State.Error)
 		}
 		if step.Expect.SourceError {
 			continue // what a source that runs keeps is shown live
@@ -94,7 +94,7 @@ func runCase(t *testing.T, folder string, c caseFile) {
 		if k := r.kept["default"]; k != nil {
 			before, table = k.revision.Digest(), r.slots()
 		}
-		r.apply(loaded.Batch())
+		r.apply(loaded)
 		if step.Expect.Revision == "unchanged" && r.kept["default"].revision.Digest() != before {
 			t.Errorf("step %d: the revision changed", i+1)
 		}

@@ -80,7 +80,7 @@ func load(ctx context.Context, values []string) (*world, error) {
 func (f folder) read() source.Batch {
 	loaded, err := dir.Load(f.name, f.path)
 	if err == nil {
-		return loaded.Batch()
+		return loaded
 	}
 	now := time.Now()
 	return source.Batch{

@@ -80,12 +80,12 @@ func history(t *testing.T, s *Source, root string, seed uint64) {
 
 func load(t *testing.T, root string) string {
 	t.Helper()
-	result, err := Load("test", root)
+	batch, err := Load("test", root)
 	if err != nil {
 		t.Fatal(err)
 	}
 	sink := newRecorder()
-	sink.Deliver(result.Batch())
+	sink.Deliver(batch)
 	return rowsOf(sink.text())
 }
 
