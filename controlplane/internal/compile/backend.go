@@ -92,7 +92,6 @@ func (f *fleet) settleBackends(p *pass, fc *FleetChange) {
 			b.live = false
 			f.unstageBackend(b)
 			f.dirty.services[b.Service] = struct{}{}
-			fc.Retired = append(fc.Retired, name)
 		case !b.told:
 			f.drop(b) // it came and went within this pass
 		}

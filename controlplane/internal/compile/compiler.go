@@ -41,12 +41,11 @@ type Compiler struct {
 type FleetChange struct {
 	Fleet string
 	// Gone: the fleet is no more; nothing else is set.
-	Gone     bool
+	Gone bool
+	// Revision is what changed of it. The endpoints of a backend that it takes away are compiled on until Release.
 	Revision snapshot.RevisionDelta
 	// Endpoints has the backends whose endpoint set or slot policy changed, and every new one.
 	Endpoints map[string]Backend
-	// Retired are the backends that the revision had and has no longer. Their endpoints are compiled on until Release.
-	Retired []string
 	// Seen is when a source saw the oldest of the changes.
 	Seen time.Time
 }

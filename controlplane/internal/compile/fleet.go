@@ -1,8 +1,6 @@
 package compile
 
 import (
-	"slices"
-
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/berth-proxy/berth/api/snapshot"
@@ -188,8 +186,7 @@ func (f *fleet) compile(p *pass) (FleetChange, bool) {
 	f.settleBackends(p, &fc)
 	fc.Revision = f.commit()
 	f.dirty = clean()
-	slices.Sort(fc.Retired)
-	return fc, !fc.Revision.Empty() || len(fc.Endpoints) > 0 || len(fc.Retired) > 0
+	return fc, !fc.Revision.Empty() || len(fc.Endpoints) > 0
 }
 
 // stage puts a resource into the next revision; a nil one takes the key away.

