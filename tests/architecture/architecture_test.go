@@ -72,6 +72,7 @@ func TestARCH1PurePackagesStayPure(t *testing.T) {
 		{"api", "api/snapshot", nil},
 		{"api", "api/snapshot/render", []string{project + "api/snapshot"}},
 		{"controlplane", "controlplane/internal/slots", []string{project + "api/snapshot"}},
+		{"controlplane", "controlplane/internal/explain", []string{project + "api/snapshot"}}, // EXPL-2
 		{"controlplane", "controlplane/internal/desired", []string{
 			project + "api/snapshot/", project + "api/v1alpha1", project + "controlplane/internal/slots",
 			"k8s.io/api/", "k8s.io/apimachinery/",

@@ -144,9 +144,9 @@ func TestClaims(t *testing.T) {
 			want: []string{"[] Prefix />shop_web_http", "[x.example.com] Prefix />shop_web_http", "x.example.com shows good", "x.example.com redirects true"}},
 		{rule: "tls without a secret shows the default certificate", rules: []string{"x.example.com / web"}, tls: []string{"- x.example.com"},
 			want: []string{"[x.example.com] Prefix />shop_web_http", "x.example.com redirects true"}, notes: []string{"warned: tls: the entry for x.example.com names no secret"}},
-		{rule: "a broken certificate closes its hosts and no others", rules: []string{"x.example.com / web", "y.example.com / web"}, tls: []string{"broken x.example.com"},
+		{rule: "WANT-4: a broken certificate closes its hosts and no others", rules: []string{"x.example.com / web", "y.example.com / web"}, tls: []string{"broken x.example.com"},
 			want: []string{"[x.example.com] Prefix />503, else>503", "[y.example.com] Prefix />shop_web_http"}, notes: []string{"rejected: tls: secret shop/broken holds no PEM certificate; until then x.example.com answers 503 on both ports"}},
-		{rule: "a missing certificate too", rules: []string{"x.example.com / web"}, tls: []string{"nowhere x.example.com"},
+		{rule: "WANT-4: a missing certificate too", rules: []string{"x.example.com / web"}, tls: []string{"nowhere x.example.com"},
 			want: []string{"[x.example.com] Prefix />503, else>503"}, notes: []string{"rejected: tls: secret shop/nowhere does not exist"}},
 		{rule: "a broken certificate claims hosts that no rule names", rules: []string{"- / web"}, tls: []string{"broken x.example.com"},
 			want: []string{"[] Prefix />shop_web_http", "[x.example.com] else>503"}, notes: []string{"rejected"}},
@@ -181,7 +181,7 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// An Ingress that its source refused has its hosts claimed and closed, and nothing else.
+// WANT-4: an Ingress that its source refused has its hosts claimed and closed, and nothing else.
 func TestRefusedIngressIsClosed(t *testing.T) {
 	ing := RefusedIngress(Ref{"a", "shop", "i"}, 0, []string{"x.example.com", "*.example.com", "X.example.com", "!"})
 	c := Claim(ing, Fleet{Defaults: defaults(), Prefix: func(string) string { return "" }}, scene{})

@@ -12,5 +12,5 @@
 // The owner of a request whose host nobody names is "-". Invariants:
 //
 //	EXPL-1  Walk tells what HAProxy does, on every version: a test puts the same requests to both.
-//	EXPL-2  Walk reads the revision's entries only; it knows no object and no rule of Ingress.
+//	EXPL-2  Walk reads the revision's entries only; it knows no object and no rule of Ingress. Lint and a test of the imports hold it to that.
 package explain

@@ -99,7 +99,7 @@ func contents(r Read) map[source.Key]source.Object {
 	return rows
 }
 
-// STORE-2 under the race detector: while sources deliver pairs of rows that belong together, no reader sees half of a pair.
+// STORE-2, SRC-2 under the race detector: while sources deliver pairs of rows that belong together, no reader sees half of a pair.
 func TestReadersSeeWholeBatches(t *testing.T) {
 	s := New("a", "b")
 	var sources, readers sync.WaitGroup

@@ -138,7 +138,7 @@ func TestNextWaits(t *testing.T) {
 	}
 }
 
-// STORE-5: a list replaces what its source had, rows and problems, and nothing of another source; the same content in a new
+// STORE-5, SRC-3: a list replaces what its source had, rows and problems, and nothing of another source; the same content in a new
 // object is no change.
 func TestFullReplacesOneSource(t *testing.T) {
 	s := New("a", "b")

@@ -48,6 +48,7 @@ func newRecorder() *recorder {
 func (r *recorder) Deliver(b source.Batch) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.checkClusters(b)
 	if b.Full {
 		r.fulls++
 		clear(r.rows)
@@ -80,6 +81,24 @@ func (r *recorder) Deliver(b source.Batch) {
 	}
 	close(r.arrived)
 	r.arrived = make(chan struct{})
+}
+
+// checkClusters holds SRC-5.
+func (r *recorder) checkClusters(b source.Batch) {
+	keys := slices.Clone(b.Gone)
+	for _, row := range b.Put {
+		keys = append(keys, row.Key)
+	}
+	for _, report := range b.Reports {
+		for _, p := range report.Problems {
+			keys = append(keys, p.Object)
+		}
+	}
+	for _, k := range keys {
+		if k.Cluster != b.Source {
+			r.misuse = append(r.misuse, fmt.Sprintf("%s of cluster %q comes from source %q", k, k.Cluster, b.Source))
+		}
+	}
 }
 
 // text writes down the state as flows expect it.
