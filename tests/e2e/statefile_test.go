@@ -106,16 +106,18 @@ func (s *stateful) reload() {
 	s.must(os.WriteFile(filepath.Join(s.dir, "state"), []byte(state+"\n"), 0o600))
 	before, err := haproxy.WorkerPID(s.worker())
 	s.must(err)
-	harness.WaitForNil(s.t, 10*time.Second, "the master to take the order", func() error {
-		// While a master of an old version executes itself it refuses connections, or drops them.
-		_, err := haproxy.Ask(filepath.Join(s.dir, "master.sock"), "reload")
-		return err
-	})
-	harness.WaitForNil(s.t, 10*time.Second, "a new worker", func() error {
-		if pid, err := haproxy.WorkerPID(s.worker()); err != nil || pid == before {
-			return fmt.Errorf("worker %d: %w", pid, err)
+	var asked time.Time
+	harness.WaitForNil(s.t, 20*time.Second, "a new worker", func() error {
+		if pid, err := haproxy.WorkerPID(s.worker()); err == nil && pid != before {
+			return nil
 		}
-		return nil
+		if time.Since(asked) < 3*time.Second {
+			return fmt.Errorf("worker %d goes on", before)
+		}
+		asked = time.Now()
+		// While a master of an old version executes itself it refuses connections, or drops them with what was said: it is asked again then.
+		_, err := haproxy.Ask(filepath.Join(s.dir, "master.sock"), "reload")
+		return errors.Join(err, errors.New("the order has just been given"))
 	})
 }
 
