@@ -29,7 +29,10 @@ func TestNoDebounce(t *testing.T) {
 			address := fmt.Sprintf("10.0.0.%d", i+2)
 			r.put("home", slice("web", address))
 			synctest.Wait()
-			fleet, _ := r.fleets.Fleets().Get("default")
+			fleet, published := r.fleets.Fleets().Get("default")
+			if !published {
+				t.Fatal("before any time has passed, nothing is published")
+			}
 			if got := addresses(fleet.Log.Head().Generation.Table("shop_web_80")); fmt.Sprint(got) != fmt.Sprint([]string{address}) {
 				t.Fatalf("after change %d, before any time has passed, the table has %v, want %s", i+1, got, address)
 			}

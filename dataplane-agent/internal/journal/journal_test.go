@@ -135,9 +135,10 @@ func TestJOURNAL2_ACutOrAlteredFileGivesAnEarlierState(t *testing.T) {
 			states = append(states, n.State)
 		}
 	})
-	known := map[snapshot.Digest]bool{journal.Empty().Generation.Digest(): true}
-	for _, s := range states {
-		known[s.Generation.Digest()] = true
+	// With its versions, which no digest covers.
+	known := map[wire.Marks]bool{}
+	for _, s := range append(states, journal.Empty()) {
+		known[wire.MarksOf(s.Revision, s.Generation)] = true
 	}
 	path := filepath.Join(dir, "log")
 	text, err := os.ReadFile(path)
@@ -149,7 +150,7 @@ func TestJOURNAL2_ACutOrAlteredFileGivesAnEarlierState(t *testing.T) {
 			if err := os.WriteFile(path, broken, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if s, _ := reopen(t, dir); !known[s.Generation.Digest()] {
+			if s, _ := reopen(t, dir); !known[wire.MarksOf(s.Revision, s.Generation)] {
 				t.Fatalf("a file broken at %d gives a state that never was", cut)
 			}
 		}
