@@ -14,5 +14,9 @@
 //	NODE-4  A connection to a leaving worker is closed.
 //	NODE-5  A revision that HAProxy refused is not tried again while its content is the same; the last good one goes on, and endpoint changes with it.
 //	NODE-6  Reloads come at once when it is quiet, then spaced and merged, and wait while too many old workers are left.
-//	NODE-7  No slot is ever set to a listener of this HAProxy.
+//	NODE-7  No slot is ever set to a listener of this HAProxy, neither at run time nor by a configuration.
+//	NODE-8  What is to be done follows from what is known (what runs, what is held, what was refused) and from no list of things to do: a change that was taken back
+//	        needs nothing, and one change needs one reload.
+//	NODE-9  Nothing but the worker itself is waited for in the loop: a master, a disk or a check that takes its time holds no endpoint change back.
+//	NODE-10 HAProxy is started only when no process of the one before lives, whatever its sockets say.
 package node

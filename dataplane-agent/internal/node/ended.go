@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/berth-proxy/berth/api/wire"
+	"github.com/berth-proxy/berth/dataplane-agent/internal/haproxy"
 	"github.com/berth-proxy/berth/dataplane-agent/internal/plan"
 	fleetv1 "github.com/berth-proxy/berth/proto/berth/fleet/v1"
 )
@@ -16,6 +17,7 @@ func (n *Node) taskEnded(ctx context.Context, r taskResult) {
 	n.task = nil
 	if r.process != nil {
 		n.process = r.process
+		n.master, _ = haproxy.Identify(r.process.PID()) // zero if it has ended
 	}
 	now := time.Now()
 	switch {

@@ -203,7 +203,7 @@ func TestDriftByHandIsRepaired(t *testing.T) {
 }
 
 // A HAProxy that answers to nobody must not keep its worker from being changed, nor the agent from ending.
-func TestAMasterThatDoesNotAnswer(t *testing.T) {
+func TestNODE9_AMasterThatDoesNotAnswer(t *testing.T) {
 	eachHAProxy(t, func(t *testing.T, binary string) {
 		m := newMachine(t, binary)
 		a, s, p := m.started()

@@ -53,12 +53,12 @@ func eachHAProxy(t *testing.T, f func(t *testing.T, binary string)) {
 
 // machine is a node's place: its folder and ports, over several agents.
 type machine struct {
-	t   *testing.T
+	t   testing.TB
 	cfg node.Config
 	dir string
 }
 
-func newMachine(t *testing.T, binary string) *machine {
+func newMachine(t testing.TB, binary string) *machine {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "berth") // a short path: it holds sockets
 	if err != nil {
@@ -82,7 +82,7 @@ func newMachine(t *testing.T, binary string) *machine {
 // given are the ports that a test has been given.
 var given sync.Map
 
-func freePort(t *testing.T) int {
+func freePort(t testing.TB) int {
 	t.Helper()
 	for {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -115,7 +115,7 @@ func (m *machine) endHAProxy() {
 // agent is a running Node.
 type agent struct {
 	*node.Node
-	t        *testing.T
+	t        testing.TB
 	box      *report.Box
 	registry *prometheus.Registry
 	stop     func()

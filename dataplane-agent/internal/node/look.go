@@ -35,10 +35,10 @@ func (n *Node) look(ctx context.Context) {
 		n.task.cancel()
 	}
 	n.tellObserved()
-	if n.worker == nil || n.reloading() {
+	if n.worker == nil {
 		return
 	}
-	if now.Sub(n.verified) >= n.cfg.Verify {
+	if !n.reloading() && now.Sub(n.verified) >= n.cfg.Verify {
 		n.verified = now
 		n.verify(ctx, now)
 	}
@@ -67,7 +67,7 @@ func (t *task) lost(now time.Time) bool {
 // takeLook takes up what a look has found, unless it is about a worker of the past.
 func (n *Node) takeLook(ctx context.Context, r looked) {
 	n.looking = false
-	if n.worker == nil || n.worker.Process != r.worker || n.reloading() {
+	if n.worker == nil || n.worker.Process != r.worker {
 		return
 	}
 	if r.err == nil {
@@ -81,13 +81,13 @@ func (n *Node) takeLook(ctx context.Context, r looked) {
 		}
 		return
 	}
-	// The master may be about to replace it, or busy with itself. Until then it takes the traffic, so it decides itself.
+	// The master may be about to replace it, by this node's reload or by another, or busy with itself. Until then it takes the traffic: it decides itself.
 	ctx, cancel := context.WithTimeout(ctx, n.cfg.CommandTimeout)
 	defer cancel()
 	if err := n.worker.Serves(ctx); err != nil {
-		n.log.Warn().Err(err).Int("worker", r.worker.PID).Msg("the worker is no longer the one that takes traffic")
-		n.lost(ctx, now, err)
-		n.workerSeen.at = now
+		if n.lost(ctx, now, err); !n.reloading() {
+			n.workerSeen.at = now
+		}
 	}
 }
 

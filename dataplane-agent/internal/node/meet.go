@@ -58,10 +58,6 @@ func (n *Node) find(ctx context.Context, now time.Time) {
 	n.mended(aboutWorker)
 }
 
-// lives says whether a process of the HAProxy that was known lives on. Nobody listens for a master that executes itself again, and a worker that is
-// stopped does not answer: a second HAProxy beside them would take a part of their traffic.
-func (n *Node) lives() bool { return n.last.Alive() || n.process != nil && !n.process.Ended() }
-
 // notRunning notes that there is no HAProxy. One that died soon after its start is started again after a pause.
 func (n *Node) notRunning(now time.Time) {
 	if n.down {

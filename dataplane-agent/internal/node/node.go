@@ -53,10 +53,11 @@ type Node struct {
 	// unkept are the certificates of held that could not be written to the disk yet.
 	unkept map[snapshot.Digest]*snapshot.Certificate
 
-	// worker is the running worker, nil while there is none or it is being looked for; last is the one that was met last. down says that no HAProxy runs.
-	worker *worker.Worker
-	last   haproxy.Identity
-	down   bool
+	// worker is the running worker, nil while there is none or it is being looked for; last is the one that was met last, and master the process that was started
+	// last. down says that no HAProxy runs.
+	worker       *worker.Worker
+	last, master haproxy.Identity
+	down         bool
 	// loaded is the revision that the worker runs, nil if not known, delta what leads from it to the held one, and planned how it is led there.
 	loaded  *snapshot.Revision
 	delta   snapshot.RevisionDelta
@@ -136,6 +137,7 @@ func New(cfg Config, p Parts) *Node {
 	}
 	n.epoch = wire.MarksOf(p.Held.Revision, p.Held.Generation).Epoch()
 	n.reload.spacing = cfg.ReloadSpacing
+	n.master = recallMaster(cfg.Settings.StateDir)
 	n.certificatesThere()
 	for t := range n.held.Generation.All() {
 		n.exceptOwn(t)

@@ -19,6 +19,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if config := os.Getenv(asAgent); config != "" {
+		if err := runAsAgent(config); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	flag.Parse()
 	_ = flag.Set("test.parallel", "4") // they wait more than they work
 	goleak.VerifyTestMain(m)
@@ -30,7 +37,7 @@ func route(path, to string) *snapshot.MapEntry {
 	return &snapshot.MapEntry{Map: "exact", Name: path, Value: to}
 }
 
-func pod(t *testing.T, name string) int {
+func pod(t testing.TB, name string) int {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(name)) }))
 	t.Cleanup(s.Close)

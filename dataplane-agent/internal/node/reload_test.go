@@ -13,7 +13,7 @@ import (
 )
 
 // While a reload is under way the loop turns for other reasons. That must not make it ask for the same reload once more.
-func TestNODE6_OneStructuralChangeIsOneReload(t *testing.T) {
+func TestNODE8_OneStructuralChangeIsOneReload(t *testing.T) {
 	eachHAProxy(t, func(t *testing.T, binary string) {
 		m := newMachine(t, binary)
 		m.cfg.AddServers = false
@@ -38,7 +38,7 @@ func TestNODE6_OneStructuralChangeIsOneReload(t *testing.T) {
 }
 
 // A revision that comes back to what runs needs no reload, whether one for what lies between is still to come or under way.
-func TestARevisionThatComesBackIsNotReloadedFor(t *testing.T) {
+func TestNODE8_ARevisionThatComesBackIsNotReloadedFor(t *testing.T) {
 	eachHAProxy(t, func(t *testing.T, binary string) {
 		m := newMachine(t, binary)
 		m.cfg.ReloadSpacing = 2 * time.Second

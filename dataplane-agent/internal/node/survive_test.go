@@ -18,7 +18,7 @@ import (
 )
 
 // A socket that vanishes for a moment says nothing about the process behind it: no second HAProxy is started beside the one that runs.
-func TestASocketThatVanishesForAWhile(t *testing.T) {
+func TestNODE10_ASocketThatVanishesForAWhile(t *testing.T) {
 	eachHAProxy(t, func(t *testing.T, binary string) {
 		for _, name := range []string{"worker.sock", "master.sock"} {
 			t.Run(name, func(t *testing.T) {

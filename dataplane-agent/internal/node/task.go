@@ -202,6 +202,11 @@ func (n *Node) start(ctx context.Context) (*haproxy.Process, haproxy.Identity, e
 	if err != nil {
 		return nil, haproxy.Identity{}, fmt.Errorf("start HAProxy: %w", err)
 	}
+	if master, err := haproxy.Identify(p.PID()); err == nil {
+		if err := rememberMaster(n.cfg.Settings.StateDir, master); err != nil {
+			n.log.Warn().Err(err).Msg("an agent that comes back may not know that HAProxy runs")
+		}
+	}
 	id, err := p.WaitWorker(ctx)
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) && !p.Ended() {
 		// It has a port or a socket that the next one will want. When the agent ends it is left alone: the next agent finds it.

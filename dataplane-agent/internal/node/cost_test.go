@@ -1,0 +1,134 @@
+package node_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/berth-proxy/berth/api/snapshot"
+	"github.com/berth-proxy/berth/api/wire"
+	"github.com/berth-proxy/berth/dataplane-agent/internal/haproxy"
+	fleetv1 "github.com/berth-proxy/berth/proto/berth/fleet/v1"
+)
+
+// fleet is a node with many backends of four slots, on which nothing happens but what the test does.
+func fleet(tb testing.TB, backends int) (*machine, *agent, *state) {
+	tb.Helper()
+	binary := os.Getenv("BERTH_TEST_HAPROXY_NEW")
+	if binary == "" {
+		binary = "../../../build/haproxy-new/haproxy"
+	}
+	binary, err := exec.LookPath(binary)
+	if err == nil {
+		binary, err = filepath.Abs(binary)
+	}
+	if err != nil {
+		tb.Fatalf("no HAProxy for BERTH_TEST_HAPROXY_NEW: %v; run make setup", err)
+	}
+	m := newMachine(tb, binary)
+	m.cfg.Watch, m.cfg.RefreshFiles, m.cfg.Verify = time.Hour, time.Hour, time.Hour
+	a := m.start()
+	s := newState()
+	var all []any
+	d := snapshot.GenerationDelta{Tables: map[string]snapshot.TableDelta{}}
+	for i := range backends {
+		all = append(all, backend(fmt.Sprint("b", i)))
+		d.Tables[fmt.Sprint("b", i)] = snapshot.TableDelta{Length: 4, Slots: map[int]snapshot.Slot{0: {State: snapshot.Ready, Address: place, Port: 1, Weight: 100, Endpoint: "e"}}}
+	}
+	s.change(all...)
+	s.gen = s.gen.Apply(d, s.gen.Version.Next(1))
+	a.must(wire.Everything(s.rev, s.gen))
+	a.applied(s)
+	return m, a, s
+}
+
+// moves are updates of one slot each: the address of a ready one.
+func (s *state) moves(n int) []wire.Update {
+	out := make([]wire.Update, n)
+	for i := range out {
+		out[i] = s.slots("b7", i%30000+1, 0, 0, 0)
+	}
+	return out
+}
+
+// apply delivers an update and waits for its Applied.
+func (a *agent) apply(u wire.Update) {
+	if r, err := a.Deliver(context.Background(), u); err != nil || r.GetCode() != fleetv1.Code_CODE_OK {
+		a.t.Fatalf("delivered: %v, %v", r, err)
+	}
+	for range a.box.Wake() {
+		if x := a.box.Take().Applied; x.GetApplied().GetGeneration().GetVersion().GetNumber() == u.To.Generation.Version.Number {
+			return
+		}
+	}
+}
+
+// P8: one slot in a fleet of two thousand backends costs the node what it costs in a fleet of twenty. It runs alone, as it counts.
+func TestOneSlotCostsTheSameInAFleetOfAnySize(t *testing.T) {
+	type cost struct{ allocs, bytes float64 }
+	measure := func(backends int) cost {
+		_, a, s := fleet(t, backends)
+		defer a.stop()
+		const changes = 200
+		warm, moves := s.moves(50), s.moves(changes)
+		for _, u := range warm {
+			a.apply(u)
+		}
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		for _, u := range moves {
+			a.apply(u)
+		}
+		runtime.ReadMemStats(&after)
+		return cost{float64(after.Mallocs-before.Mallocs) / changes, float64(after.TotalAlloc-before.TotalAlloc) / changes}
+	}
+	small, large := measure(20), measure(2000)
+	t.Logf("one slot of 20 backends: %.0f allocations, %.0f bytes; of 2,000: %.0f and %.0f", small.allocs, small.bytes, large.allocs, large.bytes)
+	if large.allocs > 1.2*small.allocs || large.bytes > 1.2*small.bytes {
+		t.Error("the cost grows with the fleet")
+	}
+}
+
+// BenchmarkOneSlot is the time from an update to Applied, beside the floor: the least that a worker can be asked for the same, a command and a reading.
+func BenchmarkOneSlot(b *testing.B) {
+	for _, backends := range []int{10, 2000} {
+		b.Run(fmt.Sprint(backends, "-backends"), func(b *testing.B) {
+			m, a, s := fleet(b, backends)
+			defer a.stop()
+			moves := s.moves(b.N)
+			times := make([]time.Duration, 0, b.N)
+			b.ResetTimer()
+			for _, u := range moves {
+				began := time.Now()
+				a.apply(u)
+				times = append(times, time.Since(began))
+			}
+			b.StopTimer()
+			floor := make([]time.Duration, 0, b.N)
+			m.worker(func(r *haproxy.Runtime) {
+				for i := range b.N {
+					began := time.Now()
+					for _, line := range []string{fmt.Sprintf("set server b7/s1 addr 127.0.0.1 port %d", i%30000+1), "show servers state b7"} {
+						if _, err := r.Do(context.Background(), []string{line}); err != nil {
+							b.Fatal(err)
+						}
+					}
+					floor = append(floor, time.Since(began))
+				}
+			})
+			slices.Sort(times)
+			slices.Sort(floor)
+			b.ReportMetric(float64(times[len(times)/2].Microseconds()), "p50-µs")
+			b.ReportMetric(float64(times[len(times)*99/100].Microseconds()), "p99-µs")
+			b.ReportMetric(float64(floor[len(floor)/2].Microseconds()), "floor-p50-µs")
+			b.ReportMetric(float64(floor[len(floor)*99/100].Microseconds()), "floor-p99-µs")
+		})
+	}
+}
