@@ -180,9 +180,10 @@ func TestNODE3ReadersFindEveryChange(t *testing.T) {
 	}
 	wg.Wait()
 	changed := r.Changed()
-	r.Connect(hello("a", wire.Marks{}, wire.Marks{}), "").Heard()
+	s := r.Connect(hello("a", wire.Marks{}, wire.Marks{}), "")
 	<-changed
 	changed = r.Changed()
+	s.Heard()
 	select {
 	case <-changed:
 		t.Error("a message that changes nothing woke the readers")
