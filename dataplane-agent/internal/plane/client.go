@@ -75,12 +75,18 @@ func (c *Client) Run(ctx context.Context) error {
 	told := "" // so that a plane that is away for an hour is one line
 	for i := 0; ; i++ {
 		address := c.cfg.Addresses[i%len(c.cfg.Addresses)]
-		worked, err := c.stream(ctx, address)
+		began := time.Now()
+		welcomed, err := c.stream(ctx, address)
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // The stream ended because the agent does.
 		}
-		if worked {
-			failures, told = 0, ""
+		if welcomed {
+			told = ""
+		}
+		// A welcome alone proves nothing: two nodes of one name are welcomed again and again and end each other's streams, and an update that
+		// cannot be taken ends each stream that brings it.
+		if welcomed && time.Since(began) >= c.cfg.MaxBackoff {
+			failures = 0
 		}
 		delay := c.delay(failures)
 		failures++
@@ -105,8 +111,8 @@ func (c *Client) delay(failures int) time.Duration {
 	return rand.N(most) + time.Millisecond //nolint:gosec // Jitter is no secret.
 }
 
-// stream runs one stream to its end and says whether it has worked: whether the plane has welcomed the node.
-func (c *Client) stream(ctx context.Context, address string) (worked bool, err error) {
+// stream runs one stream to its end and says whether the plane has welcomed the node.
+func (c *Client) stream(ctx context.Context, address string) (welcomed bool, err error) {
 	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(c.cfg.Credentials),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(wire.MaxMessage), grpc.MaxCallSendMsgSize(wire.MaxMessage)))
 	if err != nil {

@@ -134,6 +134,28 @@ func TestPLANE1_AddressesAreTriedInTurnAndAWaitIsKept(t *testing.T) {
 	}
 }
 
+// Two nodes that have one name end each other's streams as soon as they are welcomed, and so does an update that cannot be taken.
+func TestPLANE1_AStreamThatEndsAfterItsWelcomeHasNotWorked(t *testing.T) {
+	streams := make(chan struct{}, 1000)
+	address := serve(t, func(c conversation) error {
+		streams <- struct{}{}
+		if _, err := c.Recv(); err != nil {
+			return err
+		}
+		if err := welcome(c, 1); err != nil {
+			return err
+		}
+		return status.Error(codes.Aborted, "node n1 has another stream by now")
+	})
+	connect(t, newHolder(), report.New(), func(c *plane.Config) { c.MaxBackoff = time.Minute }, address)
+	within(t, "the first stream", streams)
+	<-time.After(500 * time.Millisecond)
+	// Pauses of up to 1, 2, 4 … ms leave room for some ten streams, pauses that start again each time for some hundred.
+	if n := len(streams); n == 0 || n > 40 {
+		t.Errorf("%d streams in half a second", n)
+	}
+}
+
 func TestPLANE2_ASilentStreamIsEndedAndHeartbeatsAreSent(t *testing.T) {
 	streams := make(chan struct{}, 16)
 	beats := make(chan *fleetv1.Heartbeat, 64)

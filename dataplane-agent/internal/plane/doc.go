@@ -4,7 +4,7 @@
 // Invariants:
 //
 //	PLANE-1  One stream at a time; the addresses are tried in turn, with exponential back-off and full jitter, which starts again only after a stream has
-//	         worked.
+//	         worked for as long as the longest pause.
 //	PLANE-2  A stream on which nothing is heard for Silence is ended; a heartbeat is sent when nothing else was for Heartbeat.
 //	PLANE-3  Updates reach the node in the order of the stream, whole, one after the other; each is answered by Received.
 //	PLANE-4  News is sent level-triggered: a slow stream is told what is true now.
