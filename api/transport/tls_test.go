@@ -1,62 +1,19 @@
 package transport_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"math/big"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc/credentials"
 
 	"github.com/berth-proxy/berth/api/transport"
+	"github.com/berth-proxy/berth/api/transport/transporttest"
 )
-
-// authority writes a CA and a certificate of it for the host "berth", and returns their files.
-func authority(t *testing.T) transport.Files {
-	t.Helper()
-	dir := t.TempDir()
-	soon := time.Now().Add(time.Hour)
-	ca := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "ca"}, NotAfter: soon, IsCA: true, BasicConstraintsValid: true}
-	own := &x509.Certificate{SerialNumber: big.NewInt(2), DNSNames: []string{"berth"}, NotAfter: soon}
-	keys := map[*x509.Certificate]*ecdsa.PrivateKey{}
-	for name, c := range map[string]*x509.Certificate{"ca": ca, "own": own} {
-		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
-		keys[c] = key
-		der, err := x509.MarshalPKCS8PrivateKey(key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		writePEM(t, filepath.Join(dir, name+".key"), "PRIVATE KEY", der)
-	}
-	for name, c := range map[string]*x509.Certificate{"ca": ca, "own": own} {
-		der, err := x509.CreateCertificate(rand.Reader, c, ca, keys[c].Public(), keys[ca])
-		if err != nil {
-			t.Fatal(err)
-		}
-		writePEM(t, filepath.Join(dir, name+".crt"), "CERTIFICATE", der)
-	}
-	return transport.Files{Cert: filepath.Join(dir, "own.crt"), Key: filepath.Join(dir, "own.key"), CA: filepath.Join(dir, "ca.crt")}
-}
-
-func writePEM(t *testing.T, path, kind string, der []byte) {
-	t.Helper()
-	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // shakeHands says what both sides make of one another.
 func shakeHands(t *testing.T, server, client credentials.TransportCredentials) (atServer, atClient error) {
@@ -84,7 +41,7 @@ func shakeHands(t *testing.T, server, client credentials.TransportCredentials) (
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn, _, err := client.ClientHandshake(t.Context(), "berth", raw)
+	conn, _, err := client.ClientHandshake(t.Context(), "127.0.0.1", raw)
 	if err == nil {
 		_, err = conn.Read(make([]byte, 1))
 	}
@@ -93,7 +50,8 @@ func shakeHands(t *testing.T, server, client credentials.TransportCredentials) (
 }
 
 func TestTRANSPORT2_BothSidesAreChecked(t *testing.T) {
-	ours, theirs := authority(t), authority(t)
+	ourCA, theirCA := transporttest.NewAuthority(t), transporttest.NewAuthority(t)
+	ours, theirs := ourCA.Files("ours"), theirCA.Files("theirs")
 	credentialsOf := func(give func(transport.Files) (credentials.TransportCredentials, error), f transport.Files) credentials.TransportCredentials {
 		c, err := give(f)
 		if err != nil {
@@ -105,7 +63,7 @@ func TestTRANSPORT2_BothSidesAreChecked(t *testing.T) {
 		return credentialsOf(func(f transport.Files) (credentials.TransportCredentials, error) { return f.Server("0.0.0.0:1") }, f)
 	}
 	client := func(f transport.Files) credentials.TransportCredentials {
-		return credentialsOf(func(f transport.Files) (credentials.TransportCredentials, error) { return f.Client("berth:1") }, f)
+		return credentialsOf(func(f transport.Files) (credentials.TransportCredentials, error) { return f.Client("10.0.0.1:1") }, f)
 	}
 	text, err := os.ReadFile(ours.CA)
 	if err != nil {
@@ -139,7 +97,7 @@ func TestTRANSPORT2_BothSidesAreChecked(t *testing.T) {
 }
 
 func TestFilesThatCannotBeReadAreNamed(t *testing.T) {
-	fine := authority(t)
+	fine := transporttest.NewAuthority(t).Files("fine")
 	empty := filepath.Join(t.TempDir(), "empty")
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
 		t.Fatal(err)

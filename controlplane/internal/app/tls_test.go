@@ -1,20 +1,12 @@
 package app
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"math/big"
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -22,72 +14,17 @@ import (
 
 	"github.com/berth-proxy/berth/api/snapshot"
 	"github.com/berth-proxy/berth/api/transport"
+	"github.com/berth-proxy/berth/api/transport/transporttest"
 )
-
-// authority signs certificates for a test.
-type authority struct {
-	t    *testing.T
-	dir  string
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-}
-
-func newAuthority(t *testing.T) *authority {
-	t.Helper()
-	a := &authority{t: t, dir: t.TempDir()}
-	a.cert = &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	a.key = a.write("ca", a.cert, nil)
-	return a
-}
-
-// write makes NAME.crt and NAME.key.
-func (a *authority) write(name string, c *x509.Certificate, signer *ecdsa.PrivateKey) *ecdsa.PrivateKey {
-	a.t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	if signer == nil {
-		signer = key
-	}
-	der, err := x509.CreateCertificate(rand.Reader, c, a.cert, key.Public(), signer)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	for ending, block := range map[string]*pem.Block{".crt": {Type: "CERTIFICATE", Bytes: der}, ".key": {Type: "PRIVATE KEY", Bytes: private}} {
-		if err := os.WriteFile(filepath.Join(a.dir, name+ending), pem.EncodeToMemory(block), 0o600); err != nil {
-			a.t.Fatal(err)
-		}
-	}
-	return key
-}
-
-// files are those of a certificate for this machine, checked against the authority's own.
-func (a *authority) files(name string) transport.Files {
-	a.t.Helper()
-	a.write(name, &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}, a.key)
-	in := func(file string) string { return filepath.Join(a.dir, file) }
-	return transport.Files{Cert: in(name + ".crt"), Key: in(name + ".key"), CA: in("ca.crt")}
-}
 
 // With certificates every listener that can be reached from elsewhere wants one of the same authority, and nobody without is served.
 func TestMutualTLS(t *testing.T) {
-	ours, theirs := newAuthority(t), newAuthority(t)
+	ours, theirs := transporttest.NewAuthority(t), transporttest.NewAuthority(t)
 	dir := t.TempDir()
 	write(t, dir, "web.yaml", objects)
 	write(t, dir, "pods.yaml", slice("10.0.0.1"))
 	plane := start(t, Config{
-		Sources: []string{"dir:" + dir}, TLS: ours.files("plane"),
+		Sources: []string{"dir:" + dir}, TLS: ours.Files("plane"),
 		NodeAddress: "0.0.0.0:0", AdminAddress: "0.0.0.0:0", MetricsAddress: "0.0.0.0:0",
 	})
 	at := func(address string) string {
@@ -97,7 +34,7 @@ func TestMutualTLS(t *testing.T) {
 		}
 		return net.JoinHostPort("127.0.0.1", port)
 	}
-	node, err := ours.files("node").Client(at(plane.NodeAddress()))
+	node, err := ours.Files("node").Client(at(plane.NodeAddress()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +44,7 @@ func TestMutualTLS(t *testing.T) {
 	}
 	n.until("10.0.0.1 free free free")
 
-	stranger, err := transport.Files{Cert: theirs.files("x").Cert, Key: theirs.files("x").Key, CA: ours.files("x").CA}.Client(at(plane.NodeAddress()))
+	stranger, err := transport.Files{Cert: theirs.Files("x").Cert, Key: theirs.Files("x").Key, CA: ours.Files("x").CA}.Client(at(plane.NodeAddress()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,12 +57,12 @@ func TestMutualTLS(t *testing.T) {
 		}
 	}
 
-	pair, err := tls.LoadX509KeyPair(ours.files("node").Cert, ours.files("node").Key)
+	pair, err := tls.LoadX509KeyPair(ours.Files("node").Cert, ours.Files("node").Key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	pool := x509.NewCertPool()
-	text, err := os.ReadFile(ours.files("node").CA)
+	text, err := os.ReadFile(ours.Files("node").CA)
 	if err != nil || !pool.AppendCertsFromPEM(text) {
 		t.Fatal(err)
 	}

@@ -3,25 +3,16 @@ package ctl
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/json"
-	"encoding/pem"
 	"errors"
-	"math/big"
 	"net"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc"
 
-	"github.com/berth-proxy/berth/api/transport"
+	"github.com/berth-proxy/berth/api/transport/transporttest"
 	adminv1 "github.com/berth-proxy/berth/proto/berth/admin/v1"
 )
 
@@ -137,28 +128,24 @@ func TestAnotherServer(t *testing.T) {
 
 // With certificates both sides show one; without, or with the wrong ones, the message says what to give.
 func TestCertificates(t *testing.T) {
-	folder := t.TempDir()
-	ca := newAuthority(t, folder, "ca")
-	ca.issue(t, folder, "plane")
-	ca.issue(t, folder, "ctl")
-	newAuthority(t, folder, "other")
-	file := func(name string) string { return filepath.Join(folder, name+".pem") }
-	secure, err := transport.Files{Cert: file("plane"), Key: file("plane-key"), CA: file("ca")}.Server("127.0.0.1:0")
+	ca, other := transporttest.NewAuthority(t), transporttest.NewAuthority(t)
+	secure, err := ca.Files("plane").Server("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	address := (&scripted{healthy: true}).serve(t, secure)
 	open := (&scripted{healthy: true}).serve(t, plain())
-	ours := []string{"--tls-cert", file("ctl"), "--tls-key", file("ctl-key")}
+	files := ca.Files("ctl")
+	ours := []string{"--tls-cert", files.Cert, "--tls-key", files.Key}
 	for name, c := range map[string]struct {
 		args []string
 		code int
 		want string
 	}{
-		"both":             {append([]string{"--admin-address", address, "--tls-ca", file("ca")}, ours...), done, ""},
+		"both":             {append([]string{"--admin-address", address, "--tls-ca", ca.CA()}, ours...), done, ""},
 		"none":             {[]string{"--admin-address", address}, failed, "does it want certificates? Give --tls-cert, --tls-key and --tls-ca"},
-		"another CA":       {append([]string{"--admin-address", address, "--tls-ca", file("other")}, ours...), failed, "do the certificates fit"},
-		"to an open plane": {append([]string{"--admin-address", open, "--tls-ca", file("ca")}, ours...), failed, "do the certificates fit"},
+		"another CA":       {append([]string{"--admin-address", address, "--tls-ca", other.CA()}, ours...), failed, "do the certificates fit"},
+		"to an open plane": {append([]string{"--admin-address", open, "--tls-ca", ca.CA()}, ours...), failed, "do the certificates fit"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, complaint, code := berthctl(t, append(c.args, "nodes")...)
@@ -166,68 +153,5 @@ func TestCertificates(t *testing.T) {
 				t.Errorf("exit code %d, want %d; %v\n%s%s", code, c.code, err, out, complaint)
 			}
 		})
-	}
-}
-
-type authority struct {
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-}
-
-func newAuthority(t *testing.T, folder, name string) authority {
-	t.Helper()
-	key := newKey(t)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	der := sign(t, template, template, key, key)
-	write(t, folder, name, "CERTIFICATE", der)
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return authority{cert, key}
-}
-
-func (a authority) issue(t *testing.T, folder, name string) {
-	t.Helper()
-	key := newKey(t)
-	der := sign(t, &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, KeyUsage: x509.KeyUsageDigitalSignature,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}, a.cert, key, a.key)
-	write(t, folder, name, "CERTIFICATE", der)
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, folder, name+"-key", "PRIVATE KEY", private)
-}
-
-func newKey(t *testing.T) *ecdsa.PrivateKey {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
-}
-
-func sign(t *testing.T, template, parent *x509.Certificate, key, by *ecdsa.PrivateKey) []byte {
-	t.Helper()
-	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, by)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return der
-}
-
-func write(t *testing.T, folder, name, kind string, der []byte) {
-	t.Helper()
-	text := pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
-	if err := os.WriteFile(filepath.Join(folder, name+".pem"), text, 0o600); err != nil {
-		t.Fatal(err)
 	}
 }
