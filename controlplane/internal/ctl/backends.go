@@ -6,36 +6,21 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	adminv1 "github.com/berth-proxy/berth/proto/berth/admin/v1"
 )
 
 func (r *run) backendsCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "backends",
-		Short: "List a fleet's backends with the numbers of their slots",
-		Args:  none,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			format, err := r.format(asTable, asJSON)
-			if err != nil {
-				return err
-			}
-			return r.ask(cmd.Context(), func(p *plane) error {
-				fleet, err := p.fleet(r)
-				if err != nil {
-					return err
-				}
-				backends, err := p.backends(fleet)
-				if err != nil {
-					return err
-				}
-				if format == asJSON {
-					return r.printMessage(&adminv1.ListBackendsResponse{Backends: backends})
-				}
-				return r.print(backendPage(backends).Bytes())
-			})
-		},
-	}
+	cmd := &cobra.Command{Use: "backends", Short: "List a fleet's backends with the numbers of their slots"}
+	return r.question(cmd, func(p *plane) (proto.Message, *page, error) {
+		fleet, err := p.fleet(r)
+		if err != nil {
+			return nil, nil, err
+		}
+		backends, err := p.backends(fleet)
+		return &adminv1.ListBackendsResponse{Backends: backends}, backendPage(backends), err
+	})
 }
 
 func (p *plane) backends(fleet string) ([]*adminv1.Backend, error) {
@@ -92,11 +77,8 @@ func (r *run) slots(p *plane, backend, format string) error {
 		}
 		return p.failure("show backend "+backend, err)
 	}
-	if format == asJSON {
-		return r.printMessage(b)
-	}
 	text := backendPage([]*adminv1.Backend{b.GetBackend()})
 	text.gap()
 	text.table(slotHeader, slotRows(b.GetSlots()))
-	return r.print(text.Bytes())
+	return r.show(format, b, text)
 }

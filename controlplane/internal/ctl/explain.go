@@ -72,9 +72,6 @@ func (r *run) explainOnline(p *plane, url, format string) error {
 }
 
 func (r *run) printExplanation(x *adminv1.ExplainResponse, format string) error {
-	if format == asJSON {
-		return r.printMessage(x)
-	}
 	var p page
 	p.table([]string{"URL", x.GetUrl()}, facts(x))
 	if len(x.GetSlots()) > 0 {
@@ -95,7 +92,7 @@ func (r *run) printExplanation(x *adminv1.ExplainResponse, format string) error 
 			p.line("%s", object)
 		}
 	}
-	return r.print(p.Bytes())
+	return r.show(format, x, &p)
 }
 
 // facts are what an explanation says, without what does not apply.

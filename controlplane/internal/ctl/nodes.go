@@ -9,32 +9,17 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	adminv1 "github.com/berth-proxy/berth/proto/berth/admin/v1"
 )
 
 func (r *run) nodesCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "nodes",
-		Short: "List the nodes: state, versions, reloads, and what stands in their way",
-		Args:  none,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			format, err := r.format(asTable, asJSON)
-			if err != nil {
-				return err
-			}
-			return r.ask(cmd.Context(), func(p *plane) error {
-				nodes, err := p.nodes(r.fleet)
-				if err != nil {
-					return err
-				}
-				if format == asJSON {
-					return r.printMessage(&adminv1.ListNodesResponse{Nodes: nodes})
-				}
-				return r.print(nodePage(nodes).Bytes())
-			})
-		},
-	}
+	cmd := &cobra.Command{Use: "nodes", Short: "List the nodes: state, versions, reloads, and what stands in their way"}
+	return r.question(cmd, func(p *plane) (proto.Message, *page, error) {
+		nodes, err := p.nodes(r.fleet)
+		return &adminv1.ListNodesResponse{Nodes: nodes}, nodePage(nodes), err
+	})
 }
 
 func (p *plane) nodes(fleet string) ([]*adminv1.Node, error) {
@@ -116,12 +101,7 @@ func (r *run) diff(p *plane, node, format string) error {
 		}
 		return p.failure("compare node "+node, err)
 	}
-	if format == asJSON {
-		err = r.printMessage(d)
-	} else {
-		err = r.print(diffPage(node, d).Bytes())
-	}
-	if err != nil {
+	if err := r.show(format, d, diffPage(node, d)); err != nil {
 		return err
 	}
 	if !d.GetEqual() {

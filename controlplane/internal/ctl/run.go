@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/berth-proxy/berth/api/flagenv"
 	"github.com/berth-proxy/berth/api/transport"
@@ -123,6 +124,33 @@ func (r *run) print(text []byte) error {
 		return fmt.Errorf("write to standard output: %w", err)
 	}
 	return nil
+}
+
+// show prints an answer in the format: the message for programs, the page for people.
+func (r *run) show(format string, m proto.Message, text *page) error {
+	if format == asJSON {
+		return r.printMessage(m)
+	}
+	return r.print(text.Bytes())
+}
+
+// question makes of cmd a command that asks the plane for one thing and shows it.
+func (r *run) question(cmd *cobra.Command, ask func(*plane) (proto.Message, *page, error)) *cobra.Command {
+	cmd.Args = none
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		format, err := r.format(asTable, asJSON)
+		if err != nil {
+			return err
+		}
+		return r.ask(cmd.Context(), func(p *plane) error {
+			m, text, err := ask(p)
+			if err != nil {
+				return err
+			}
+			return r.show(format, m, text)
+		})
+	}
+	return cmd
 }
 
 // none is for commands that take no arguments, one for those that take exactly what name says.

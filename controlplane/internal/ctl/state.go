@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/berth-proxy/berth/controlplane/internal/view"
 	adminv1 "github.com/berth-proxy/berth/proto/berth/admin/v1"
@@ -182,14 +183,9 @@ func (r *run) sourcesCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if format == asJSON {
-					err = r.printMessage(&adminv1.ListSourcesResponse{Sources: sources})
-				} else {
-					var text page
-					text.sources(sources)
-					err = r.print(text.Bytes())
-				}
-				if err != nil {
+				var text page
+				text.sources(sources)
+				if err := r.show(format, &adminv1.ListSourcesResponse{Sources: sources}, &text); err != nil {
 					return err
 				}
 				return faultOf(sources)
@@ -233,33 +229,17 @@ func faultOf(sources []*adminv1.Source) error {
 }
 
 func (r *run) objectsCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "objects",
-		Short: "List the objects that are rejected or warned about, with the reasons",
-		Args:  none,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			format, err := r.format(asTable, asJSON)
-			if err != nil {
-				return err
-			}
-			return r.ask(cmd.Context(), func(p *plane) error {
-				fleet, err := p.fleet(r)
-				if err != nil {
-					return err
-				}
-				objects, err := p.objects(fleet)
-				if err != nil {
-					return err
-				}
-				if format == asJSON {
-					return r.printMessage(&adminv1.ListObjectsResponse{Objects: objects})
-				}
-				var text page
-				text.table(objectHeader, objectRows(objects))
-				return r.print(text.Bytes())
-			})
-		},
-	}
+	cmd := &cobra.Command{Use: "objects", Short: "List the objects that are rejected or warned about, with the reasons"}
+	return r.question(cmd, func(p *plane) (proto.Message, *page, error) {
+		fleet, err := p.fleet(r)
+		if err != nil {
+			return nil, nil, err
+		}
+		objects, err := p.objects(fleet)
+		var text page
+		text.table(objectHeader, objectRows(objects))
+		return &adminv1.ListObjectsResponse{Objects: objects}, &text, err
+	})
 }
 
 func (p *plane) objects(fleet string) ([]*adminv1.Object, error) {
