@@ -60,7 +60,7 @@ linters() {
 	local module code=0
 	for module in $(modules); do
 		say "-- $module"
-		(cd "$module" && timeout 900 ../.tools/golangci-lint run --config ../.golangci.yml ./...) || code=1
+		(cd "$module" && timeout 900 ../.tools/golangci-lint run --allow-parallel-runners --config ../.golangci.yml ./...) || code=1
 	done
 	return "$code"
 }

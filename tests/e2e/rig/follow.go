@@ -57,11 +57,11 @@ func (f *Follower) judge(ctx context.Context, n *Node, pid int) {
 	err := Within(f.Within, func() error {
 		err := f.Check(n, pid)
 		if err == nil || ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // What a node says while the test ends does not count.
 		}
 		if id, otherwise := n.Worker(); otherwise == nil && id.PID != pid {
 			replaced = true
-			return nil
+			return nil //nolint:nilerr // Another worker is judged by itself.
 		}
 		return err
 	})
