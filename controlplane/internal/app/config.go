@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/rs/zerolog"
 
@@ -66,6 +67,10 @@ func (c *Config) Validate() error {
 
 // parseSource reads a source. The name becomes a part of its backends' names, except that of the first source.
 func parseSource(s string, first bool) (folder, error) {
+	s = strings.TrimSpace(s) // a list in the environment may have a blank after its comma
+	if !utf8.ValidString(s) {
+		return folder{}, fmt.Errorf("--source %q: give a path that is UTF-8, a symlink for example: it is shown to people", s)
+	}
 	name, rest, named := strings.Cut(s, "=")
 	if !named || strings.Contains(name, ":") || strings.ContainsRune(name, filepath.Separator) {
 		name, rest, named = "", s, false

@@ -20,6 +20,8 @@ func TestValidate(t *testing.T) {
 		"no kind of source":               {func(c *Config) { c.Sources = []string{"/srv/objects"} }, "NAME=dir:PATH"},
 		"no path":                         {func(c *Config) { c.Sources = []string{"a=dir:"} }, "NAME=dir:PATH"},
 		"two of a name":                   {func(c *Config) { c.Sources = append(c.Sources, "dir:/other/objects") }, "another source with the name objects"},
+		"a path that is no text":          {func(c *Config) { c.Sources = []string{"a=dir:/x\xff"} }, "UTF-8"},
+		"a list with blanks":              {func(c *Config) { c.Sources = []string{"a=dir:/x", " b=dir:/x"} }, ""},
 		"two with names":                  {func(c *Config) { c.Sources = []string{"a=dir:/x", "b=dir:/x"} }, ""},
 		"a path with an equals sign":      {func(c *Config) { c.Sources = []string{"dir:/srv/a=b"} }, ""},
 		"a name with an underscore":       {func(c *Config) { c.Sources = []string{"a_b=dir:/x"} }, "cannot be the name"},

@@ -52,7 +52,9 @@ func (c *Config) Validate() error {
 			errs = append(errs, fmt.Errorf("%s %q: give a name of 1 to %d bytes without spaces and slashes", f.name, f.value, wire.MaxNodeName))
 		}
 	}
-	for _, p := range c.Planes {
+	for i, p := range c.Planes {
+		p = strings.TrimSpace(p) // a list in the environment may have a blank after its comma
+		c.Planes[i] = p
 		if host, err := hostOf(p); err != nil || host == "" {
 			errs = append(errs, fmt.Errorf("--plane %q: give HOST:PORT", p))
 		}

@@ -26,6 +26,7 @@ func TestValidate(t *testing.T) {
 		"as it is":                       {func(*Config) {}, ""},
 		"no plane":                       {func(c *Config) { c.Planes = nil }, ""},
 		"several planes":                 {func(c *Config) { c.Planes = []string{"a:1", "[::1]:2", "c.example:3"} }, ""},
+		"a list with blanks":             {func(c *Config) { c.Planes = []string{"a:1", " b:2 "} }, ""},
 		"a plane without a port":         {func(c *Config) { c.Planes = []string{"a"} }, `--plane "a": give HOST:PORT`},
 		"a plane without a host":         {func(c *Config) { c.Planes = []string{":1"} }, "give HOST:PORT"},
 		"a plane with an empty port":     {func(c *Config) { c.Planes = []string{"a:"} }, "give HOST:PORT"},
