@@ -61,7 +61,7 @@ func (f *Follower) judge(ctx context.Context, n *Node, pid int) {
 		}
 		if id, otherwise := n.Worker(); otherwise == nil && id.PID != pid {
 			replaced = true
-			return nil //nolint:nilerr // Another worker is judged by itself.
+			return nil
 		}
 		return err
 	})
