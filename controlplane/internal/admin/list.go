@@ -61,7 +61,8 @@ func listed(fleets map[string]changelog.Fleet) string {
 // ListFleets lists the fleets.
 func (s *Server) ListFleets(_ context.Context, req *adminv1.ListFleetsRequest) (*adminv1.ListFleetsResponse, error) {
 	fleets := slices.SortedFunc(maps.Values(s.Fleets.Fleets().All()), func(a, b changelog.Fleet) int { return cmp.Compare(a.Name, b.Name) })
-	shown, next, err := page(fleets, func(f changelog.Fleet) string { return f.Name }, s.showFleet, req.GetPageSize(), req.GetPageToken())
+	shown, next, err := page(fleets, func(f changelog.Fleet) string { return f.Name },
+		func(f changelog.Fleet) *adminv1.Fleet { return s.showFleet(f, s.problems(f.Name)) }, req.GetPageSize(), req.GetPageToken())
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/berth-proxy/berth/controlplane/internal/changelog"
 	"github.com/berth-proxy/berth/controlplane/internal/compile"
 	"github.com/berth-proxy/berth/controlplane/internal/desired"
+	"github.com/berth-proxy/berth/controlplane/internal/explain"
 	"github.com/berth-proxy/berth/controlplane/internal/node"
 	"github.com/berth-proxy/berth/controlplane/internal/store"
 	adminv1 "github.com/berth-proxy/berth/proto/berth/admin/v1"
@@ -32,12 +33,32 @@ func showMark(m wire.Mark, at time.Time) *adminv1.Mark {
 	return &adminv1.Mark{Epoch: m.Version.Epoch, Number: m.Version.Number, Digest: m.Digest.String(), Time: showTime(at)}
 }
 
-func (s *Server) showFleet(f changelog.Fleet) *adminv1.Fleet {
+// problems counts the objects of a fleet of which not everything is in force.
+type problems struct{ rejected, warned uint32 }
+
+// problems asks the compiler, which waits for its readers: who looks often asks seldom.
+func (s *Server) problems(fleet string) (n problems) {
+	for _, p := range s.Compiler.Problems(fleet) {
+		if p.State == desired.Rejected {
+			n.rejected++
+		} else {
+			n.warned++
+		}
+	}
+	return n
+}
+
+func (s *Server) showFleet(f changelog.Fleet, objects problems) *adminv1.Fleet {
 	head := f.Log.Head()
 	newest := head.Marks()
 	out := &adminv1.Fleet{
-		Name: f.Name, Waiting: f.Waiting, Backends: uint32(len(s.Compiler.Backends(f.Name))), //nolint:gosec // Far below 2^32.
+		Name: f.Name, Waiting: f.Waiting, ObjectsRejected: objects.rejected, ObjectsWarned: objects.warned,
 		Revision: showMark(newest.Revision, head.RevisionTime), Generation: showMark(newest.Generation, head.GenerationTime),
+	}
+	for b := range snapshot.Of[*snapshot.Backend](head.Revision, snapshot.KindBackend) {
+		if b.Name != explain.Unavailable {
+			out.Backends++
+		}
 	}
 	for t := range head.Generation.All() {
 		n := count(t)
@@ -62,13 +83,6 @@ func (s *Server) showFleet(f changelog.Fleet) *adminv1.Fleet {
 			out.NodesRejected++
 		case node.Failed:
 			out.NodesFailed++
-		}
-	}
-	for _, p := range s.Compiler.Problems(f.Name) {
-		if p.State == desired.Rejected {
-			out.ObjectsRejected++
-		} else {
-			out.ObjectsWarned++
 		}
 	}
 	return out

@@ -28,7 +28,7 @@ func (s *Server) Watch(req *adminv1.WatchRequest, stream grpc.ServerStreamingSer
 	}
 	w := &watcher{
 		server: s, stream: stream, only: req.GetFleet(),
-		heads: map[string]seen{}, told: map[string]told{},
+		heads: map[string]seen{}, problems: map[string]problems{}, told: map[string]told{},
 	}
 	ticker := time.NewTicker(s.WatchEvery)
 	defer ticker.Stop()
@@ -54,6 +54,8 @@ type watcher struct {
 	// What was looked at when it was last told of: a look that finds the same costs nothing more.
 	heads map[string]seen
 	nodes uint64
+	// problems are those of each fleet when all was looked at last.
+	problems map[string]problems
 	// told has each thing as it was told, by what it is.
 	told map[string]told
 }
@@ -91,14 +93,11 @@ func (w *watcher) fleets(all bool) error {
 			now[name] = seen{f, f.Log.Head()}
 		}
 	}
-	views := w.server.Nodes.List(w.only)
-	var newest uint64
-	for _, v := range views {
-		newest = max(newest, v.Sequence)
-	}
+	newest := w.server.Nodes.Newest()
 	if !all && maps.Equal(now, w.heads) && newest == w.nodes {
 		return nil
 	}
+	views := w.server.Nodes.List(w.only)
 	for name := range w.heads {
 		if _, there := now[name]; !there {
 			gone := &adminv1.Fleet{Name: name, Waiting: "the fleet is no more; its nodes keep what they have"}
@@ -109,7 +108,10 @@ func (w *watcher) fleets(all bool) error {
 	}
 	w.heads, w.nodes = now, newest
 	for _, name := range slices.Sorted(maps.Keys(now)) {
-		f := w.server.showFleet(now[name].fleet)
+		if _, known := w.problems[name]; all || !known {
+			w.problems[name] = w.server.problems(name)
+		}
+		f := w.server.showFleet(now[name].fleet, w.problems[name])
 		if err := w.tell("fleet "+name, name, f, &adminv1.WatchResponse{Event: &adminv1.WatchResponse_FleetChanged{FleetChanged: f}}); err != nil {
 			return err
 		}

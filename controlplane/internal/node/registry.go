@@ -47,6 +47,13 @@ func (r *Registry) Changed() <-chan struct{} {
 	return r.changed
 }
 
+// Newest is the Sequence of the newest change of any node.
+func (r *Registry) Newest() uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.sequence
+}
+
 // List returns the nodes of a fleet, of all fleets if it is empty, by fleet and name.
 func (r *Registry) List(fleet string) []View {
 	r.mu.Lock()

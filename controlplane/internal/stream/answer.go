@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"slices"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -155,11 +156,31 @@ func (x *session) applied(m *fleetv1.Applied) error {
 	if latency > 0 && x.server.config.Applied != nil {
 		x.server.config.Applied(m.GetBy(), latency)
 	}
-	if e := m.GetExcepted(); len(e) > 0 {
+	if e := m.GetExcepted(); x.exceptedAnew(e) {
 		x.log.Warn().Int("slots", len(e)).Str("backend", e[0].GetBackend()).Uint32("slot", e[0].GetSlot()).Str("code", wire.CodeName(e[0].GetCode())).
 			Str("reason", e[0].GetMessage()).Msg("node could not take some slots")
 	}
 	return nil
+}
+
+// excepted is a slot that a node could not take.
+type excepted struct {
+	backend string
+	slot    uint32
+	code    fleetv1.Code
+}
+
+// exceptedAnew says whether there are others than last time: every Applied tells them again, and once is enough for a log.
+func (x *session) exceptedAnew(list []*fleetv1.ExceptedSlot) bool {
+	now := make([]excepted, len(list))
+	for i, e := range list {
+		now[i] = excepted{e.GetBackend(), e.GetSlot(), e.GetCode()}
+	}
+	if slices.Equal(now, x.excepted) {
+		return false
+	}
+	x.excepted = now
+	return len(now) > 0
 }
 
 // latency is how long the oldest change took from its source to here, by this machine's clock. A time from before this plane's start was given by

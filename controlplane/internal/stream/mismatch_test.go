@@ -1,8 +1,11 @@
 package stream
 
 import (
+	"strings"
+	"sync"
 	"testing"
 
+	"github.com/rs/zerolog"
 	"google.golang.org/grpc/codes"
 
 	"github.com/berth-proxy/berth/api/snapshot"
@@ -125,6 +128,52 @@ func TestWhatCouldNotBeTakenIsSentAgain(t *testing.T) {
 	c.take()
 	c.has(head)
 	c.quiet()
+}
+
+// Applied tells of a refused slot again and again, the log of the plane once.
+func TestAnExceptedSlotIsLoggedOnce(t *testing.T) {
+	var lines lockedBuffer
+	p := startPlane(t, quick, func(c *Config) { c.Log = zerolog.New(&lines) })
+	p.revise("web", "roundrobin")
+	c := p.connect(nothing())
+	c.welcome()
+	c.take()
+	refused := func(a *fleetv1.Applied) {
+		a.Excepted = []*fleetv1.ExceptedSlot{{Backend: "web", Slot: 3, Code: fleetv1.Code_CODE_OWN_LISTENER}}
+	}
+	for n := range 3 {
+		p.fill("web", 0, n+1)
+		c.take()
+		c.applied(refused)
+	}
+	head := p.fill("web", 0, 9)
+	c.take()
+	c.applied()
+	p.view("applied", func(v node.View) bool { return v.Applied == head.Marks() })
+	c.applied(refused)
+	p.view("refused again", func(v node.View) bool { return len(v.Excepted) == 1 })
+	c.quiet()
+	if n := strings.Count(lines.String(), "could not take some slots"); n != 2 {
+		t.Errorf("a slot that was refused, taken and refused is logged %d times:\n%s", n, lines.String())
+	}
+}
+
+// lockedBuffer takes what several goroutines log.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
 }
 
 func TestAFailureIsShownUntilItIsOvercome(t *testing.T) {

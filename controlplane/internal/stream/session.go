@@ -64,6 +64,9 @@ type session struct {
 	inspecting *inspection
 	inspected  uint64
 
+	// excepted are the slots that the node said last that it could not take.
+	excepted []excepted
+
 	lastSent, lastHeard time.Time
 }
 
