@@ -1,19 +1,23 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/rs/zerolog"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/berth-proxy/berth/api/snapshot"
 	"github.com/berth-proxy/berth/api/wire"
 	"github.com/berth-proxy/berth/controlplane/internal/changelog"
 	"github.com/berth-proxy/berth/controlplane/internal/compile"
 	"github.com/berth-proxy/berth/controlplane/internal/node"
+	"github.com/berth-proxy/berth/controlplane/internal/slots"
 	"github.com/berth-proxy/berth/controlplane/internal/store"
 	fleetv1 "github.com/berth-proxy/berth/proto/berth/fleet/v1"
 )
@@ -148,6 +152,46 @@ func TestENG2AnEmptySourceIsEnoughToPublish(t *testing.T) {
 	h := r.fleet("default", "published", published)
 	if h.Marks().Generation.Version.IsZero() {
 		t.Error("the generation has no version, so a node with tables would keep them")
+	}
+}
+
+// What a frozen fleet keeps back does not make the endpoints that flow look old.
+func TestENG2EndpointsThatFlowHaveTheirOwnTime(t *testing.T) {
+	at := func(n int64) time.Time { return time.Unix(n, 0).UTC() }
+	e := New(Config{Log: zerolog.Nop()})
+	f := newFleet("default", changelog.New(changelog.Limits{}))
+	endpoints := func(seen int64, addresses ...string) {
+		b := compile.Backend{}
+		for _, a := range addresses {
+			b.Endpoints = append(b.Endpoints, slots.Endpoint{Name: a, Address: netip.MustParseAddr(a), Port: 80, State: snapshot.Ready})
+		}
+		f.note(compile.FleetChange{Seen: at(seen), Endpoints: map[string]compile.Backend{"web": b}})
+	}
+	backend := &snapshot.Backend{Name: "web"}
+	f.note(compile.FleetChange{Seen: at(1), Revision: snapshot.RevisionDelta{Changes: map[snapshot.Key]snapshot.Resource{backend.Key(): backend}}})
+	seenSince := func(held *changelog.Head, withRevision bool) time.Time {
+		t.Helper()
+		e.publish(f, withRevision, at(9))
+		_, shared, _, err := f.log.Since(held.Marks(), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bytes, err := wire.Codec().Marshal(shared.Frame(0, 1))
+		m := &fleetv1.SyncResponse{}
+		if err := errors.Join(err, proto.Unmarshal(bytes.Materialize(), m)); err != nil {
+			t.Fatal(err)
+		}
+		return m.GetUpdate().GetSeen().AsTime()
+	}
+	for _, n := range []int64{3, 5} {
+		endpoints(n, fmt.Sprintf("10.0.0.%d", n))
+		if got := seenSince(f.log.Head(), false); !got.Equal(at(n)) {
+			t.Errorf("endpoints that were seen to change at %v are published as seen at %v", at(n), got)
+		}
+	}
+	endpoints(7, "10.0.0.7")
+	if got := seenSince(f.log.Head(), true); !got.Equal(at(1)) {
+		t.Errorf("with the revision that was kept back, seen is %v, want %v", got, at(1))
 	}
 }
 

@@ -17,10 +17,10 @@ type fleet struct {
 	gate    gate
 	waiting string
 
-	// What is compiled and not yet published. seen is when a source saw the oldest of it.
-	revision  snapshot.RevisionDelta
-	endpoints map[string]compile.Backend
-	seen      time.Time
+	// What is compiled and not yet published, and when a source saw the oldest of each.
+	revision                    snapshot.RevisionDelta
+	endpoints                   map[string]compile.Backend
+	revisionSeen, endpointsSeen time.Time
 
 	// policies are those of the backends that have a table.
 	policies map[string]slots.Policy
@@ -37,6 +37,12 @@ func newFleet(name string, log *changelog.Log) *fleet {
 
 // note adds what was compiled to what is to be published.
 func (f *fleet) note(fc compile.FleetChange) {
+	if !fc.Revision.Empty() {
+		f.revisionSeen = earlier(f.revisionSeen, fc.Seen)
+	}
+	if len(fc.Endpoints) > 0 {
+		f.endpointsSeen = earlier(f.endpointsSeen, fc.Seen)
+	}
 	if f.revision.Empty() {
 		f.revision = fc.Revision
 	} else {
@@ -45,9 +51,14 @@ func (f *fleet) note(fc compile.FleetChange) {
 	for name, b := range fc.Endpoints {
 		f.endpoints[name] = b
 	}
-	if !fc.Seen.IsZero() && (f.seen.IsZero() || fc.Seen.Before(f.seen)) {
-		f.seen = fc.Seen
+}
+
+// earlier is the earlier of two times of which a zero one is not known.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
 	}
+	return a
 }
 
 // publish publishes what is compiled, with the revision or without.
@@ -57,8 +68,11 @@ func (e *Engine) publish(f *fleet, withRevision bool, now time.Time) {
 		return
 	}
 	var revision snapshot.RevisionDelta
+	seen := f.endpointsSeen
+	f.endpointsSeen = time.Time{}
 	if withRevision {
-		revision, f.revision = f.revision, snapshot.RevisionDelta{}
+		seen = earlier(seen, f.revisionSeen)
+		revision, f.revision, f.revisionSeen = f.revision, snapshot.RevisionDelta{}, time.Time{}
 	}
 	at := before.NextGeneration()
 	generation := Seat(f.endpoints, before.Generation.Table, at)
@@ -72,10 +86,6 @@ func (e *Engine) publish(f *fleet, withRevision bool, now time.Time) {
 	clear(f.endpoints)
 	if reloads(revision) {
 		f.shrink(before.Generation, generation, at)
-	}
-	seen := f.seen
-	if f.revision.Empty() {
-		f.seen = time.Time{}
 	}
 	head := f.log.Publish(revision, generation, seen, now)
 	f.retire(revision, head.Revision.Version)
