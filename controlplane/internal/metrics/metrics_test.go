@@ -14,14 +14,40 @@ import (
 	"github.com/berth-proxy/berth/controlplane/internal/compile"
 	"github.com/berth-proxy/berth/controlplane/internal/node"
 	"github.com/berth-proxy/berth/controlplane/internal/source"
+	"github.com/berth-proxy/berth/controlplane/internal/source/manifest"
 	"github.com/berth-proxy/berth/controlplane/internal/store"
 	fleetv1 "github.com/berth-proxy/berth/proto/berth/fleet/v1"
 )
 
+// objects are a fleet, and an Ingress of it whose service is missing.
+const objects = `
+apiVersion: berth.dev/v1alpha1
+kind: Fleet
+metadata: {name: edge}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: lost, namespace: shop}
+spec:
+  ingressClassName: berth
+  defaultBackend: {service: {name: gone, port: {number: 80}}}
+`
+
 // Names and labels are what dashboards and alerts rely on; every state has a series, also while nothing is in it.
 func TestWhatIsScraped(t *testing.T) {
 	rows := store.New("home", "other")
-	rows.Deliver(source.Batch{Source: "home", Full: true, State: &source.State{Listed: true, Synced: true}})
+	compiler := compile.New("home", "other")
+	docs, err := manifest.Parse("a.yaml", []byte(objects))
+	if err != nil {
+		t.Fatal(err)
+	}
+	batch := source.Batch{Source: "home", Full: true, State: &source.State{Listed: true, Synced: true}}
+	for _, d := range docs {
+		batch.Put = append(batch.Put, source.NewRow("home", d.Object))
+	}
+	compiler.Compile(rows.Read(), rows.Apply(batch))
+	state := source.State{StaleSince: time.Now().Add(-time.Hour), Error: "no such directory"}
+	compiler.Compile(rows.Read(), rows.Apply(source.Batch{Source: "other", State: &state}))
 	log := changelog.New(changelog.Limits{})
 	gen := snapshot.GenerationDelta{Tables: map[string]snapshot.TableDelta{"web": {Length: 4}}}
 	head := log.Publish(snapshot.RevisionDelta{}, gen, time.Now(), time.Now())
@@ -31,7 +57,7 @@ func TestWhatIsScraped(t *testing.T) {
 	nodes.Connect(&fleetv1.Hello{Fleet: "edge", Node: "current", Applied: head.Marks().Proto()}, "")
 	nodes.Connect(&fleetv1.Hello{Fleet: "edge", Node: "behind", Applied: wire.Marks{}.Proto()}, "")
 	nodes.Connect(&fleetv1.Hello{Fleet: "nowhere", Node: "lost"}, "").Wait(node.Problem{Code: fleetv1.Code_CODE_UNKNOWN_FLEET})
-	m := New(Config{Store: rows, Compiler: compile.New("home", "other"), Fleets: fleets, Nodes: nodes})
+	m := New(Config{Store: rows, Compiler: compiler, Fleets: fleets, Nodes: nodes})
 	m.Applied(fleetv1.By_BY_RUNTIME, 30*time.Millisecond)
 	m.Applied(fleetv1.By_BY_RELOAD, time.Second)
 
@@ -49,6 +75,11 @@ berth_nodes{state="disconnected"} 0
 berth_nodes{state="failed"} 0
 berth_nodes{state="rejected"} 0
 berth_nodes{state="waiting"} 1
+# HELP berth_objects Objects that are read, by state; rejected are also those that a source could not take.
+# TYPE berth_objects gauge
+berth_objects{state="accepted"} 1
+berth_objects{state="rejected"} 0
+berth_objects{state="warned"} 1
 # HELP berth_slots Slots of all fleets by state.
 # TYPE berth_slots gauge
 berth_slots{state="drain"} 0
@@ -60,8 +91,23 @@ berth_source_synced{source="home"} 1
 berth_source_synced{source="other"} 0
 `
 	if err := testutil.GatherAndCompare(registry, strings.NewReader(want),
-		"berth_generation", "berth_nodes", "berth_slots", "berth_source_synced"); err != nil {
+		"berth_generation", "berth_nodes", "berth_objects", "berth_slots", "berth_source_synced"); err != nil {
 		t.Error(err)
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stale := map[string]float64{}
+	for _, f := range families {
+		for _, x := range f.GetMetric() {
+			if f.GetName() == "berth_source_stale_seconds" {
+				stale[x.GetLabel()[0].GetValue()] = x.GetGauge().GetValue()
+			}
+		}
+	}
+	if stale["home"] != 0 || stale["other"] < 3600 || stale["other"] > 3700 {
+		t.Errorf("stale for %v seconds", stale)
 	}
 	if n := testutil.CollectAndCount(m, "berth_change_applied_seconds"); n != 2 {
 		t.Errorf("%d series of applied changes, want one for runtime and one for reload", n)

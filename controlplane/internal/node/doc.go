@@ -10,5 +10,5 @@
 //	NODE-3  A View is immutable and of one moment. Readers wait for changes without holding anybody up, and a change that came while
 //	        they were busy is found when they look again.
 //	NODE-4  The revisions in use are those of every node that was heard of within Retention, connected or not: a node that is away for a
-//	        moment finds the slots of its revision kept.
+//	        moment finds the slots of its revision kept. Of nodes that are away no more than MaxAway are remembered, the last of them.
 package node

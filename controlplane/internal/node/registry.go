@@ -11,8 +11,12 @@ import (
 	fleetv1 "github.com/berth-proxy/berth/proto/berth/fleet/v1"
 )
 
-// Retention is how long a node that is away is remembered.
-const Retention = 24 * time.Hour
+// Retention is how long a node that is away is remembered, and MaxAway how many such nodes are: an agent that takes a new name at each start must not
+// fill the plane.
+const (
+	Retention = 24 * time.Hour
+	MaxAway   = 20000
+)
 
 // Registry is the records of all nodes.
 type Registry struct {
@@ -157,19 +161,34 @@ func (r *Registry) touch(n *record) {
 	r.changed = make(chan struct{})
 }
 
-// sweep forgets nodes that have been away for long. It looks once a minute at most, because it looks at all of them.
+// sweep forgets nodes that have been away for long, and of too many those that have been away for longest. It looks once a minute at most, because it
+// looks at all of them.
 func (r *Registry) sweep() {
 	if r.now().Sub(r.swept) < time.Minute {
 		return
 	}
 	r.swept = r.now()
-	maps.DeleteFunc(r.nodes, func(key Key, n *record) bool {
-		gone := r.forgotten(n)
-		if gone {
-			r.count(key.Fleet, n)
+	var away []View
+	for key, n := range r.nodes {
+		switch {
+		case r.forgotten(n):
+			r.forget(key)
+		case !n.view.Connected:
+			away = append(away, n.view)
 		}
-		return gone
-	})
+	}
+	if len(away) <= MaxAway {
+		return
+	}
+	slices.SortFunc(away, func(a, b View) int { return a.LastHeard.Compare(b.LastHeard) })
+	for _, v := range away[:len(away)-MaxAway] {
+		r.forget(v.Key)
+	}
+}
+
+func (r *Registry) forget(key Key) {
+	r.count(key.Fleet, r.nodes[key])
+	delete(r.nodes, key)
 }
 
 // marks reads marks that have been checked.

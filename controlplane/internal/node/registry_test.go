@@ -228,6 +228,29 @@ func TestNODE4RevisionsInUse(t *testing.T) {
 	}
 }
 
+func TestNODE4TooManyThatAreAway(t *testing.T) {
+	c := newClock()
+	r := New(c.read)
+	connected := r.Connect(hello("first", wire.Marks{}, both(1, "1", "1")), "")
+	for n := range MaxAway + 10 {
+		r.Connect(hello(fmt.Sprint(n), wire.Marks{}, both(2, "2", "2")), "").Close()
+		c.advance(time.Millisecond)
+	}
+	c.advance(time.Minute)
+	if marks := r.InUse("edge"); len(marks) != 2 {
+		t.Errorf("in use are %v", marks)
+	}
+	_, oldest := r.Get(Key{"edge", "9"})
+	_, next := r.Get(Key{"edge", "10"})
+	if n := len(r.List("")); n != MaxAway+1 || oldest || !next {
+		t.Errorf("%d nodes are remembered, the tenth of them: %v, the eleventh: %v", n, oldest, next)
+	}
+	connected.Heard()
+	if v := see(t, r, "first"); !v.Connected {
+		t.Error("a connected node was forgotten")
+	}
+}
+
 // What is counted as nodes tell is what looking at all of them would find.
 func TestNODE4CountsAreThoseOfTheNodes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
