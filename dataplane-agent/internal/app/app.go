@@ -39,6 +39,9 @@ func Run(ctx context.Context, cfg Config, log zerolog.Logger) error {
 		return fmt.Errorf("state directory %s: %w; one agent uses a state directory at a time", cfg.StateDir, err)
 	}
 	defer unlock()
+	if err := disk.Sweep(cfg.StateDir); err != nil {
+		log.Warn().Err(err).Msg("what an earlier agent has left unfinished stays on the disk")
+	}
 	folder, err := certs.Open(cfg.StateDir)
 	if err != nil {
 		return err

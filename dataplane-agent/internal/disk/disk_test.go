@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/berth-proxy/berth/dataplane-agent/internal/disk"
@@ -74,4 +76,61 @@ func TestALockIsHeldByOneAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	again()
+}
+
+// DISK-3: a disk that stays full is one line in a log, and one Failed to the plane.
+func TestDISK3_TheSameTroubleHasTheSameText(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "haproxy.cfg")
+	if err := os.MkdirAll(filepath.Join(path, "a-folder-is-in-its-place"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	full := filepath.Join(t.TempDir(), "gone", "haproxy.cfg")
+	for _, path := range []string{path, full} {
+		first, second := disk.Write(path, []byte("x"), 0o600), disk.Write(path, []byte("x"), 0o600)
+		if first == nil || second == nil || first.Error() != second.Error() {
+			t.Errorf("two writes fail with\n%v\n%v", first, second)
+		}
+		if !errors.Is(first, disk.ErrWrite) || !errors.Is(first, syscall.ENOENT) && !errors.Is(first, syscall.EEXIST) && !errors.Is(first, syscall.EISDIR) {
+			t.Errorf("the cause is lost: %v", first)
+		}
+	}
+}
+
+// DISK-2: a key that was being written when the agent was killed does not stay on the disk for ever.
+func TestDISK2_WhatAKilledProcessHasLeftGoes(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "certs"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write := func(name string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, kept := range []string{"haproxy.cfg", ".own", "certs/a.pem", "certs/.own.unfinished.txt"} {
+		write(kept)
+	}
+	for _, left := range []string{".haproxy.cfg.1234.unfinished", "certs/.b.pem.5678.unfinished"} {
+		write(left)
+	}
+	if err := disk.Sweep(dir); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, d := range []string{dir, filepath.Join(dir, "certs")} {
+		files, err := os.ReadDir(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			names = append(names, f.Name())
+		}
+	}
+	if got, want := strings.Join(names, " "), ".own certs haproxy.cfg .own.unfinished.txt a.pem"; got != want {
+		t.Errorf("left are %s, want %s", got, want)
+	}
+	if err := disk.Sweep(filepath.Join(dir, "gone")); !errors.Is(err, disk.ErrWrite) {
+		t.Errorf("error %v, want ErrWrite", err)
+	}
 }
