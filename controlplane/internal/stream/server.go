@@ -25,8 +25,9 @@ type Config struct {
 	Nodes  *node.Registry
 	Log    zerolog.Logger
 	Timing Timing
-	// MaxStreams is how many streams there are at most, 20,000 if it is zero. Nodes beyond it are told to wait.
-	MaxStreams int
+	// MaxStreams is how many streams there are at most, 20,000 if it is zero, and Rate how many begin in a second, 1,000 if it is zero; twice as many may
+	// begin at once. Nodes beyond that are told to wait.
+	MaxStreams, Rate int
 	// Applied is told of each change that a node has applied and how long that took since its source saw it. It must not block; it may be nil.
 	Applied func(by fleetv1.By, latency time.Duration)
 }
@@ -45,6 +46,7 @@ type Server struct {
 	mu       sync.Mutex
 	closed   bool
 	streams  int
+	pace     pace
 	sessions map[node.Key]*session
 }
 
@@ -55,9 +57,13 @@ func New(c Config) *Server {
 	if c.MaxStreams <= 0 {
 		c.MaxStreams = 20000
 	}
+	if c.Rate <= 0 {
+		c.Rate = 1000
+	}
 	return &Server{
 		config: c, timing: c.Timing.withDefaults(), started: time.Now(),
 		closing: make(chan struct{}), sessions: map[node.Key]*session{},
+		pace: pace{every: time.Second / time.Duration(c.Rate), burst: 2 * time.Second},
 	}
 }
 
@@ -88,34 +94,14 @@ func (s *Server) Close() {
 
 var errShutdown = status.Error(codes.Unavailable, "the control plane is shutting down; connect again")
 
-// admit counts a stream in. A nil release means that it is refused.
-func (s *Server) admit() (release func(), err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return nil, errShutdown
-	}
-	if s.streams >= s.config.MaxStreams {
-		return nil, nil
-	}
-	s.streams++
-	s.running.Add(3)
-	return func() {
-		s.mu.Lock()
-		s.streams--
-		s.mu.Unlock()
-		s.running.Done()
-	}, nil
-}
-
 // Sync serves one node until its stream ends.
 func (s *Server) Sync(stream grpc.BidiStreamingServer[fleetv1.SyncRequest, fleetv1.SyncResponse]) error {
-	release, err := s.admit()
+	release, hint, err := s.admit()
 	if err != nil {
 		return err
 	}
-	if release == nil {
-		return s.refuse(stream)
+	if hint > 0 {
+		return refuse(stream, hint)
 	}
 	defer release()
 	x := newSession(s, stream, address(stream.Context()))
@@ -123,15 +109,6 @@ func (s *Server) Sync(stream grpc.BidiStreamingServer[fleetv1.SyncRequest, fleet
 	go x.sender()
 	defer close(x.done)
 	return x.run()
-}
-
-// refuse tells a node to come back later.
-func (s *Server) refuse(stream grpc.BidiStreamingServer[fleetv1.SyncRequest, fleetv1.SyncResponse]) error {
-	const why = "too many streams at once"
-	if err := stream.Send(waitMessage(s.timing.WaitHint, fleetv1.Code_CODE_BUSY, why)); err != nil {
-		return err
-	}
-	return status.Error(codes.Unavailable, why)
 }
 
 func address(ctx context.Context) string {

@@ -1,7 +1,9 @@
 package stream
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 
@@ -77,6 +79,51 @@ func TestAFrozenFleet(t *testing.T) {
 	p.view("served", func(v view) bool { return v.Waiting.Code == 0 })
 	c.quiet()
 	fresh.quiet()
+}
+
+// After a restart all nodes come at once: some are admitted at once, the others at a rate.
+func TestPace(t *testing.T) {
+	now := time.Unix(1000, 0)
+	p := pace{every: 10 * time.Millisecond, burst: 100 * time.Millisecond}
+	admitted := func(tries int) (n int) {
+		for range tries {
+			if p.admit(now) {
+				n++
+			}
+		}
+		return n
+	}
+	for _, c := range []struct {
+		after time.Duration
+		want  int
+	}{{0, 11}, {0, 0}, {9 * time.Millisecond, 0}, {time.Millisecond, 1}, {50 * time.Millisecond, 5}, {time.Hour, 11}} {
+		now = now.Add(c.after)
+		if got := admitted(50); got != c.want {
+			t.Errorf("%s later %d of 50 were admitted, want %d", c.after, got, c.want)
+		}
+	}
+	var parts [4]int
+	for range 400 {
+		parts[(p.hint(time.Second)-500*time.Millisecond)*4/time.Second]++
+	}
+	for i, n := range parts {
+		if n < 90 || n > 110 {
+			t.Errorf("quarter %d of the time has %d of 400 hints", i+1, n)
+		}
+	}
+}
+
+func TestTooManyStreamsInASecond(t *testing.T) {
+	p := startPlane(t, quick, func(c *Config) { c.Rate = 1 })
+	head := p.revise("web", "roundrobin")
+	for n := range 3 { // two that are caught up, and the one of now
+		p.connect(stateOf(head), func(h *fleetv1.Hello) { h.Node = fmt.Sprint(n) }).welcome()
+	}
+	late := p.connect(stateOf(head))
+	if wait := late.next().GetWait(); wait.GetCode() != fleetv1.Code_CODE_BUSY || wait.GetRetryAfter().AsDuration() <= 0 {
+		t.Errorf("told to wait: %v", wait)
+	}
+	late.endsWith(codes.Unavailable)
 }
 
 func TestTooManyStreams(t *testing.T) {

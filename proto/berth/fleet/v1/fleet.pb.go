@@ -11,6 +11,8 @@
 // Rules, and who ends the stream with which status if one is broken:
 //
 //   * Hello is the first message and comes once, within 10 s; else the plane ends with INVALID_ARGUMENT or DEADLINE_EXCEEDED.
+//   * A plane with too many streams, in all or in a second, answers with Wait (code BUSY), which says after how long to come again, and ends with UNAVAILABLE. Nodes come back with
+//     exponential back-off and full jitter, which start anew only after a stream has worked.
 //   * One update is in flight: the plane sends no frame of the next before Received of the last. What changes meanwhile merges into the next one.
 //   * An update counts only when its last frame is in. A stream that ends before leaves what the node had.
 //   * Received says that the node holds the update, not that it runs it. Applied says what the worker itself has answered (read back). The plane counts
@@ -401,7 +403,7 @@ const (
 	Code_CODE_UNKNOWN_FLEET Code = 15
 	// The fleet waits for its sources' first lists.
 	Code_CODE_FROZEN Code = 16
-	// Too many streams at once.
+	// Too many streams, in all or in a second.
 	Code_CODE_BUSY Code = 17
 	// Something else; the message tells.
 	Code_CODE_INTERNAL Code = 18

@@ -11,6 +11,8 @@
 // Rules, and who ends the stream with which status if one is broken:
 //
 //   * Hello is the first message and comes once, within 10 s; else the plane ends with INVALID_ARGUMENT or DEADLINE_EXCEEDED.
+//   * A plane with too many streams, in all or in a second, answers with Wait (code BUSY), which says after how long to come again, and ends with UNAVAILABLE. Nodes come back with
+//     exponential back-off and full jitter, which start anew only after a stream has worked.
 //   * One update is in flight: the plane sends no frame of the next before Received of the last. What changes meanwhile merges into the next one.
 //   * An update counts only when its last frame is in. A stream that ends before leaves what the node had.
 //   * Received says that the node holds the update, not that it runs it. Applied says what the worker itself has answered (read back). The plane counts
