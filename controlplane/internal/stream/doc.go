@@ -16,6 +16,7 @@
 //	          holds up nobody else (slow, silent).
 //	STREAM-6  The newest stream of a node wins; the older one ends with ABORTED (duplicate).
 //	STREAM-7  Whatever a node sends, the plane answers with a status and goes on (limits, fuzz).
-//	STREAM-8  A node of a fleet that is not known, or that is frozen, is told so, and served as soon as it can be (waiting).
+//	STREAM-8  A node of a fleet that is not known, or that is frozen, is told so, and served as soon as it can be; one that is too many, in all or in
+//	          a second, is told when to come back (waiting).
 //	STREAM-9  After Close no goroutine of a stream is left.
 package stream
