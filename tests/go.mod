@@ -2,19 +2,22 @@ module github.com/berth-proxy/berth/tests
 
 go 1.26.0
 
-require github.com/berth-proxy/berth/proto v0.0.0
+require (
+	github.com/berth-proxy/berth/proto v0.0.0
+	github.com/google/go-cmp v0.7.0
+	go.uber.org/goleak v1.3.0
+	google.golang.org/grpc v1.85.0
+	sigs.k8s.io/yaml v1.6.0
+)
 
 require (
-	github.com/google/go-cmp v0.7.0 // indirect
-	go.uber.org/goleak v1.3.0 // indirect
+	github.com/kr/text v0.2.0 // indirect
 	go.yaml.in/yaml/v2 v2.4.2 // indirect
 	golang.org/x/net v0.62.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260817212433-ac3dfec99bb1 // indirect
-	google.golang.org/grpc v1.85.0 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
-	sigs.k8s.io/yaml v1.6.0 // indirect
 )
 
 replace github.com/berth-proxy/berth/api => ../api
