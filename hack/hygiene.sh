@@ -83,6 +83,7 @@ check_mutants() {
 		if ! grep -q '^# property: P[0-9]' "$patch" || ! grep -q '^# test: ' "$patch"; then
 			complain "$patch: says not which property it breaks (# property:) and which test must see it (# test:)"
 		fi
+		git apply --check --whitespace=nowarn "$patch" 2>/dev/null || complain "$patch: no longer applies"
 	done < <(files 'tests/mutants/*.patch' 2>/dev/null)
 }
 
