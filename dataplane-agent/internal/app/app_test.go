@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,7 +23,6 @@ import (
 	"github.com/berth-proxy/berth/api/wire"
 	"github.com/berth-proxy/berth/dataplane-agent/internal/disk"
 	"github.com/berth-proxy/berth/dataplane-agent/internal/files"
-	"github.com/berth-proxy/berth/dataplane-agent/internal/haproxy"
 	"github.com/berth-proxy/berth/dataplane-agent/internal/journal"
 )
 
@@ -118,7 +118,7 @@ func TestAnAgentRunsFromItsDisk(t *testing.T) {
 			ctx, cancel := context.WithCancel(context.Background())
 			ended := make(chan error, 1)
 			go func() { ended <- Run(ctx, cfg, zerolog.New(zerolog.NewTestWriter(t))) }()
-			defer endHAProxy(filepath.Join(cfg.StateDir, "master.sock"))
+			defer endHAProxy(cfg.StateDir)
 			defer func() {
 				cancel()
 				if err := <-ended; err != nil {
@@ -147,11 +147,15 @@ func TestAnAgentRunsFromItsDisk(t *testing.T) {
 	}
 }
 
-func endHAProxy(master string) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	if p, err := haproxy.Show(ctx, master); err == nil {
-		for _, pid := range append(append(p.Workers, p.Old...), p.Master) {
+// endHAProxy ends every HAProxy that works in the state directory.
+func endHAProxy(stateDir string) {
+	folders, _ := filepath.Glob("/proc/[0-9]*/cwd")
+	for _, path := range folders {
+		at, err := os.Readlink(path)
+		if err != nil || at != stateDir {
+			continue
+		}
+		if pid, err := strconv.Atoi(strings.Split(path, "/")[2]); err == nil {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}

@@ -51,6 +51,9 @@ func (n *Node) keepCertificates(u wire.Update) (wire.Update, error) {
 
 // writeUnkept writes the certificates of a revision that could not be written before. Those that it does not name are forgotten.
 func (n *Node) writeUnkept(rev *snapshot.Revision) error {
+	if err := n.certs.Default(); err != nil {
+		return err //nolint:wrapcheck // It names the file.
+	}
 	if len(n.unkept) == 0 {
 		return nil
 	}

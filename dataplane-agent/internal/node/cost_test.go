@@ -62,7 +62,13 @@ func (a *agent) apply(u wire.Update) {
 	if r, err := a.Deliver(context.Background(), u); err != nil || r.GetCode() != fleetv1.Code_CODE_OK {
 		a.t.Fatalf("delivered: %v, %v", r, err)
 	}
-	for range a.box.Wake() {
+	timeout := time.After(20 * time.Second)
+	for {
+		select {
+		case <-a.box.Wake():
+		case <-timeout:
+			a.t.Fatalf("generation %s is not applied within 20 s; the node says %v and %v", u.To.Generation.Version, a.Hello(), a.failed())
+		}
 		if x := a.box.Take().Applied; x.GetApplied().GetGeneration().GetVersion().GetNumber() == u.To.Generation.Version.Number {
 			return
 		}

@@ -170,18 +170,17 @@ func (a *agent) fails(code fleetv1.Code) {
 	a.until("failed with "+code.String(), func() bool { return a.failed().GetCode() == code })
 }
 
-// request begins a request whose body does not end until it is told to.
-func (m *machine) request(path string) (end func()) {
+// request sends a request and waits for no answer.
+func (m *machine) request(path string) {
 	m.t.Helper()
 	conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", m.cfg.Settings.HTTPPort))
 	if err != nil {
 		m.t.Fatal(err)
 	}
 	m.t.Cleanup(func() { _ = conn.Close() })
-	if _, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12345", path); err != nil {
+	if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path); err != nil {
 		m.t.Fatal(err)
 	}
-	return func() { _ = conn.Close() }
 }
 
 // freeze stops a process until thaw is called, and returns once all of its threads have stopped.

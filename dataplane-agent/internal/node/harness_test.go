@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -99,16 +100,17 @@ func freePort(t testing.TB) int {
 
 func (m *machine) socket(name string) string { return filepath.Join(m.dir, name) }
 
-// endHAProxy ends the HAProxy of this machine, which outlives its agents.
+// endHAProxy ends every HAProxy of this machine: they outlive its agents, and all of them work in its folder.
 func (m *machine) endHAProxy() {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	p, err := haproxy.Show(ctx, m.socket("master.sock"))
-	if err != nil {
-		return
-	}
-	for _, pid := range append(append(p.Workers, p.Old...), p.Master) {
-		_ = syscall.Kill(pid, syscall.SIGKILL)
+	folders, _ := filepath.Glob("/proc/[0-9]*/cwd")
+	for _, path := range folders {
+		at, err := os.Readlink(path)
+		if err != nil || strings.TrimSuffix(at, " (deleted)") != m.dir {
+			continue
+		}
+		if pid, err := strconv.Atoi(strings.Split(path, "/")[2]); err == nil {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
 	}
 }
 
@@ -166,9 +168,9 @@ type state struct {
 func newState() *state {
 	s := &state{snapshot.EmptyRevision(), snapshot.EmptyGeneration()}
 	s.change(
-		&snapshot.Section{Type: "global", Lines: []snapshot.Line{{"hard-stop-after", "1m"}}},
+		&snapshot.Section{Type: "global", Lines: []snapshot.Line{{"hard-stop-after", "5m"}}},
 		&snapshot.Section{Type: "defaults", Name: "berth", Lines: []snapshot.Line{
-			{"mode", "http"}, {"timeout", "client", "10s"}, {"timeout", "server", "10s"}, {"timeout", "connect", "500ms"}, {"option", "idle-close-on-response"},
+			{"mode", "http"}, {"timeout", "client", "5m"}, {"timeout", "server", "5m"}, {"timeout", "connect", "500ms"}, {"option", "idle-close-on-response"},
 		}},
 		&snapshot.Section{Type: "frontend", Name: "web from berth", Lines: []snapshot.Line{
 			{"http-request", "set-var(txn.backend)", "path,map_str(maps/exact.map)"}, {"use_backend", "%[var(txn.backend)]"}, {"default_backend", "unavailable"},

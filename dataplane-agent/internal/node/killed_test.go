@@ -52,7 +52,12 @@ func runAsAgent(config string) error {
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
-	all.Go(func() { _ = n.Run(ctx) })
+	all.Go(func() {
+		if err := n.Run(ctx); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+	})
 	all.Go(func() { _ = j.Run(ctx) })
 	defer all.Wait()
 	defer cancel()
@@ -130,15 +135,14 @@ func (a *mortal) send(t *testing.T, u wire.Update) {
 			t.Fatal(err)
 		}
 	}
+	slow := time.AfterFunc(20*time.Second, a.kill) // it answers at once, whatever HAProxy does
+	defer slow.Stop()
 	if !a.out.Scan() || a.out.Text() != fleetv1.Code_CODE_OK.String() {
 		t.Fatalf("the agent answers %q", a.out.Text())
 	}
 }
 
-func (a *mortal) kill() {
-	_ = a.cmd.Process.Kill()
-	_ = a.cmd.Wait()
-}
+func (a *mortal) kill() { _ = a.cmd.Process.Kill() }
 
 // requests sends requests, each with a connection of its own, until done is closed, and returns what went wrong.
 func (m *machine) requests(path string, done <-chan struct{}) (sent int, failed []string) {
@@ -213,6 +217,7 @@ func TestAnAgentThatIsKilledAtAnyMoment(t *testing.T) {
 				<-time.After(time.Duration(rnd.IntN(120)) * time.Millisecond)
 			}
 			victim.kill()
+			_ = victim.cmd.Wait()
 		}
 		a = m.start()
 		a.must(wire.Everything(s.rev, s.gen))

@@ -49,6 +49,9 @@ func (n *Node) find(ctx context.Context, now time.Time) {
 	if err == nil {
 		err = n.adopt(ctx, now, id)
 	}
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return // the agent ends
+	}
 	if err != nil {
 		n.letGo()
 		n.fail(aboutWorker, fleetv1.Code_CODE_UNREACHABLE, err, n.workerSeen.failed(now))

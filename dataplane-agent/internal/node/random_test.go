@@ -377,9 +377,11 @@ func TestRandomChangesAndFaults(t *testing.T) {
 			}
 			w.send()
 			if w.rnd.IntN(12) == 0 {
-				current.Lock()
-				w.fault()
-				current.Unlock()
+				func() {
+					current.Lock()
+					defer current.Unlock()
+					w.fault()
+				}()
 			}
 			<-time.After(time.Duration(w.rnd.IntN(40)) * time.Millisecond)
 		}

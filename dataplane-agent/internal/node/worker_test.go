@@ -142,6 +142,7 @@ func TestAMasterThatRunsAnotherFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		cmd := exec.CommandContext(context.Background(), binary, "-W", "-S", m.cfg.MasterSocket, "-f", file)
+		cmd.Dir = m.dir // where endHAProxy looks for it
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
