@@ -6,6 +6,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/berth-proxy/berth/api/wire"
+	"github.com/berth-proxy/berth/dataplane-agent/internal/plan"
 	fleetv1 "github.com/berth-proxy/berth/proto/berth/fleet/v1"
 )
 
@@ -15,11 +16,12 @@ func (n *Node) tellApplied() {
 		return
 	}
 	now := n.applied
-	if n.loaded != nil && n.repair == 0 {
+	if n.loaded != nil && n.repair == plan.None {
 		now.Revision = wire.Mark{Version: n.loaded.Version, Digest: n.loaded.Digest()}
-		if len(n.stale) == 0 && len(n.later) == 0 && len(n.missing) == 0 {
-			now.Generation = wire.Mark{Version: n.held.Generation.Version, Digest: n.held.Generation.Digest()}
-		}
+	}
+	// A map that waits for a reload holds no endpoint back, whatever stands in the reload's way.
+	if n.loaded != nil && n.repair != plan.Repair && len(n.stale) == 0 && len(n.later) == 0 && len(n.missing) == 0 {
+		now.Generation = wire.Mark{Version: n.held.Generation.Version, Digest: n.held.Generation.Digest()}
 	}
 	if now == n.applied && !(n.tellAgain || n.excepted.news) {
 		return

@@ -194,8 +194,11 @@ func (n *Node) applyMaps(ctx context.Context, now time.Time) {
 		if err != nil {
 			break
 		}
-		n.log.Warn().Str("map", name).Msg("the worker does not show what was written; the whole map is written anew")
-		err = n.replaceMap(ctx, name, n.held.Revision)
+		if err = n.replaceMap(ctx, name, n.held.Revision); errors.Is(err, haproxy.ErrNoSuchMap) {
+			err = nil // no line of the configuration uses it
+			continue
+		}
+		n.log.Warn().Str("map", name).Msg("the worker did not show what was written; the whole map was written anew")
 	}
 	switch {
 	case errors.Is(err, worker.ErrNotVisible), errors.Is(err, haproxy.ErrRefused):

@@ -3,6 +3,7 @@ package node_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -81,19 +82,21 @@ func TestOneSlotCostsTheSameInAFleetOfAnySize(t *testing.T) {
 	measure := func(backends int) cost {
 		_, a, s := fleet(t, backends)
 		defer a.stop()
-		const changes = 200
-		warm, moves := s.moves(50), s.moves(changes)
-		for _, u := range warm {
-			a.apply(u)
+		const changes = 50
+		best := cost{math.Inf(1), math.Inf(1)} // HAProxy is asked once more where it shows a change late, which depends on the machine's load
+		for range 6 {
+			moves := s.moves(changes)
+			var before, after runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			for _, u := range moves {
+				a.apply(u)
+			}
+			runtime.ReadMemStats(&after)
+			best.allocs = min(best.allocs, float64(after.Mallocs-before.Mallocs)/changes)
+			best.bytes = min(best.bytes, float64(after.TotalAlloc-before.TotalAlloc)/changes)
 		}
-		var before, after runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&before)
-		for _, u := range moves {
-			a.apply(u)
-		}
-		runtime.ReadMemStats(&after)
-		return cost{float64(after.Mallocs-before.Mallocs) / changes, float64(after.TotalAlloc-before.TotalAlloc) / changes}
+		return best
 	}
 	small, large := measure(20), measure(2000)
 	t.Logf("one slot of 20 backends: %.0f allocations, %.0f bytes; of 2,000: %.0f and %.0f", small.allocs, small.bytes, large.allocs, large.bytes)

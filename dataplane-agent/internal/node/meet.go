@@ -161,6 +161,7 @@ func (n *Node) repairMaps(ctx context.Context) (repaired int, err error) {
 			err = n.worker.ReplaceMap(ctx, m.Name, n.loaded.Entries(m.Name))
 		}
 		switch {
+		case errors.Is(err, haproxy.ErrNoSuchMap): // no line of the configuration uses it
 		case errors.Is(err, worker.ErrNotVisible), errors.Is(err, haproxy.ErrRefused):
 			n.log.Warn().Err(err).Msg("a map cannot be written at run time; a reload brings it")
 			n.repair = plan.Map

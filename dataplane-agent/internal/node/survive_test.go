@@ -313,3 +313,29 @@ func TestNODE6_ReloadsWaitForOldWorkers(t *testing.T) {
 		a.until("nothing stands in the way any more", func() bool { return a.failed() == nil })
 	})
 }
+
+// A map that no line of the configuration uses is unknown to the worker. Its entries change all the same, and that needs no reload.
+func TestAMapThatNobodyUses(t *testing.T) {
+	eachHAProxy(t, func(t *testing.T, binary string) {
+		m := newMachine(t, binary)
+		m.cfg.Verify = 100 * time.Millisecond
+		a, s, _ := m.started()
+		a.must(s.change(&snapshot.Map{Name: "unused"}, &snapshot.MapEntry{Map: "unused", Name: "/a", Value: "a"}))
+		a.applied(s)
+		pid := m.pid()
+		a.must(s.change(&snapshot.MapEntry{Map: "unused", Name: "/b", Value: "b"}, snapshot.EntryKey("unused", "/a"), route("/used", "a")))
+		a.applied(s)
+		a.until("the file has the entry", func() bool {
+			text, _ := os.ReadFile(m.socket("maps/unused.map"))
+			return string(text) == "/b b\n"
+		})
+		<-time.After(time.Second) // it is verified some times
+		if m.pid() != pid {
+			t.Error("HAProxy was reloaded")
+		}
+		if got := m.get("/used"); got != 200 {
+			t.Errorf("status %d", got)
+		}
+		a.applied(s)
+	})
+}
