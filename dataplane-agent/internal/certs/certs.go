@@ -10,6 +10,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -38,18 +39,23 @@ type Folder struct {
 // Open makes the folder, and the default certificate when there is none that can be used.
 func Open(stateDir string) (*Folder, error) {
 	f := &Folder{state: stateDir}
-	if err := disk.MakeDir(filepath.Join(stateDir, "certs")); err != nil {
-		return nil, err
-	}
-	path := filepath.Join(stateDir, DefaultFile)
+	return f, f.Default()
+}
+
+// Default sees to CERT-3. It costs little when the default certificate is there.
+func (f *Folder) Default() error {
+	path := filepath.Join(f.state, DefaultFile)
 	if usable(path) {
-		return f, nil
+		return nil
+	}
+	if err := disk.MakeDir(filepath.Dir(path)); err != nil {
+		return err
 	}
 	text, err := selfSigned(time.Now())
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return f, disk.Write(path, text, 0o600)
+	return disk.Write(path, text, 0o600)
 }
 
 // File is the path of a certificate, relative to the state directory.
@@ -106,11 +112,11 @@ func usable(path string) bool {
 	if err != nil {
 		return false
 	}
-	block, _ := pem.Decode(text)
-	if block == nil {
+	pair, err := tls.X509KeyPair(text, text)
+	if err != nil {
 		return false
 	}
-	c, err := x509.ParseCertificate(block.Bytes)
+	c, err := x509.ParseCertificate(pair.Certificate[0])
 	return err == nil && time.Now().Before(c.NotAfter)
 }
 

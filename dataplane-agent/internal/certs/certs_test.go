@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/berth-proxy/berth/api/snapshot"
@@ -80,14 +81,32 @@ func TestCERT3_TheDefaultCertificateIsMadeOnceAndMendedWhenBroken(t *testing.T) 
 	if again, _ := os.ReadFile(path); string(again) != string(first) {
 		t.Error("a good default certificate was replaced")
 	}
-	if err := os.WriteFile(path, []byte("broken"), 0o600); err != nil {
+	certificate, _, _ := strings.Cut(string(first), "-----BEGIN PRIVATE KEY-----")
+	for _, broken := range []string{"broken", "", certificate} {
+		if err := os.WriteFile(path, []byte(broken), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := certs.Open(dir); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tls.LoadX509KeyPair(path, path); err != nil {
+			t.Errorf("a broken default certificate stays: %v", err)
+		}
+	}
+}
+
+// CERT-3 holds while the agent runs, too: somebody may empty the folder.
+func TestCERT3_TheDefaultCertificateIsMadeAgainWhenItIsGone(t *testing.T) {
+	f, dir := open(t)
+	path := filepath.Join(dir, certs.DefaultFile)
+	if err := os.RemoveAll(filepath.Dir(path)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := certs.Open(dir); err != nil {
+	if err := f.Default(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := tls.LoadX509KeyPair(path, path); err != nil {
-		t.Errorf("a broken default certificate stays: %v", err)
+		t.Error(err)
 	}
 }
 

@@ -11,5 +11,6 @@
 //	JOURNAL-2  A file that ends in the middle of a record, or is altered anywhere, gives the state before the first record that cannot be relied on.
 //	JOURNAL-3  Append never waits for the disk, and what waits in memory is bounded.
 //	JOURNAL-4  After a failed write nothing is appended to a file that may end in the middle of a record: the whole state goes to a new file.
+//	         So it does when the file is not there any more, or is another than the one that was written.
 //	JOURNAL-5  The revision that Open calls running is one that a worker has run, if there was any.
 package journal

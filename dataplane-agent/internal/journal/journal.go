@@ -22,6 +22,8 @@ const (
 	minCompact = 1 << 20
 	// retryEvery is how long a failed write waits.
 	retryEvery = time.Second
+	// lookEvery is how often the file is looked for.
+	lookEvery = 10 * time.Second
 )
 
 // State is what a node holds.
@@ -148,6 +150,8 @@ func (j *Journal) Run(ctx context.Context) error {
 			_ = j.file.Close()
 		}
 	}()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
 	var retry <-chan time.Time
 	for {
 		select {
@@ -156,6 +160,10 @@ func (j *Journal) Run(ctx context.Context) error {
 			return nil
 		case <-j.wake:
 		case <-retry:
+		case <-look.C:
+			if j.file == nil {
+				continue
+			}
 		}
 		retry = nil
 		if j.write(); j.Err() != nil {
@@ -171,6 +179,7 @@ func (j *Journal) write() {
 	j.waiting, j.rewrite = nil, false
 	j.mu.Unlock()
 	var err error
+	rewrite = rewrite || j.file != nil && !j.inPlace()
 	if !rewrite && j.file != nil {
 		err = j.append(waiting)
 	}
@@ -183,6 +192,16 @@ func (j *Journal) write() {
 		j.mu.Unlock()
 	}
 	j.setErr(err)
+}
+
+// inPlace says whether the open file is the one that the next start will read. Somebody may have removed it, or put another in its place.
+func (j *Journal) inPlace() bool {
+	ours, err := j.file.Stat()
+	if err != nil {
+		return false
+	}
+	theirs, err := os.Stat(j.path)
+	return err == nil && os.SameFile(ours, theirs) && theirs.Size() == int64(j.base+j.appended)
 }
 
 func (j *Journal) append(waiting []any) error {
@@ -222,6 +241,9 @@ func (j *Journal) compact(s State) error {
 	if j.file != nil {
 		_ = j.file.Close()
 		j.file = nil
+	}
+	if err := disk.MakeDir(filepath.Dir(j.path)); err != nil {
+		return err
 	}
 	if err := disk.Write(j.path, b, 0o600); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
@@ -195,7 +196,10 @@ func TestJOURNAL4_AFailedWriteIsMadeGoodByAWholeFile(t *testing.T) {
 	n := &node{s}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	if err := os.RemoveAll(dir); err != nil { // as a full disk: no file can be made
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(dir, nil, 0o600); err != nil { // as a full disk: no file can be made
 		t.Fatal(err)
 	}
 	j.Append(n.setSlot(1, "b"), n.State)
@@ -204,7 +208,7 @@ func TestJOURNAL4_AFailedWriteIsMadeGoodByAWholeFile(t *testing.T) {
 	if j.Err() == nil {
 		t.Fatal("a write that is not possible is no error")
 	}
-	if err := os.Mkdir(dir, 0o700); err != nil {
+	if err := os.Remove(dir); err != nil {
 		t.Fatal(err)
 	}
 	j.Append(n.setSlot(2, "b"), n.State)
@@ -221,6 +225,54 @@ func TestJOURNAL4_AFailedWriteIsMadeGoodByAWholeFile(t *testing.T) {
 		t.Fatal(problem)
 	}
 	same(t, got, n.State)
+}
+
+// JOURNAL-4: what is appended to a file that was taken away under the journal would be lost at the next start.
+func TestJOURNAL4_AFileThatIsTakenAwayIsWrittenAnew(t *testing.T) {
+	for name, take := range map[string]func(path string) error{
+		"removed":         os.Remove,
+		"with its folder": func(path string) error { return os.RemoveAll(filepath.Dir(path)) },
+		"emptied":         func(path string) error { return os.Truncate(path, 0) },
+		"replaced": func(path string) error {
+			if err := os.WriteFile(path+".other", []byte("x"), 0o600); err != nil {
+				return err
+			}
+			return os.Rename(path+".other", path)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "journal")
+			path := filepath.Join(dir, "log")
+			run(t, dir, func(j *journal.Journal, n *node) {
+				j.Append(n.setSlot(1, "b"), n.State)
+				written(t, dir, n.State)
+				if err := take(path); err != nil {
+					t.Fatal(err)
+				}
+				j.Append(n.setSlot(2, "b"), n.State)
+				written(t, dir, n.State)
+			})
+		})
+	}
+}
+
+// written waits until the file says what is wanted.
+func written(t *testing.T, dir string, want journal.State) {
+	t.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		got, problem := journal.Empty(), error(nil)
+		if _, problem = os.Stat(filepath.Join(dir, "log")); problem == nil { // Open would make the folder
+			got, problem = reopen(t, dir)
+		}
+		if problem == nil && wire.MarksOf(got.Revision, got.Generation) == wire.MarksOf(want.Revision, want.Generation) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the file says %v (%v), want %v", wire.MarksOf(got.Revision, got.Generation), problem, wire.MarksOf(want.Revision, want.Generation))
+		}
+		<-time.After(time.Millisecond)
+	}
 }
 
 func TestJOURNAL5_RunningIsWhatAWorkerHasRun(t *testing.T) {
