@@ -11,6 +11,8 @@ mkdir -p build
 {
 	say "commit: $(git describe --tags --always --dirty 2>/dev/null || echo unknown)"
 	say "cores: $(nproc)   go: $(go env GOVERSION)   haproxy: $(haproxy_version "$BERTH_TEST_HAPROXY_OLD") and $(haproxy_version "$BERTH_TEST_HAPROXY_NEW")"
+	# Times that were taken beside other work are for comparing within the run only.
+	[ ! -r /proc/loadavg ] || say "load: $(cut -d ' ' -f 1-3 /proc/loadavg) at the start"
 	code=0
 	for module in $(modules); do
 		# Packages without a benchmark are left out: they would only be built.
