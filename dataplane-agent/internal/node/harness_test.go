@@ -3,6 +3,7 @@ package node_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/netip"
 	"os"
@@ -83,19 +84,21 @@ func newMachine(t testing.TB, binary string) *machine {
 // given are the ports that a test has been given.
 var given sync.Map
 
+// freePort is a port below those that the kernel gives to whoever names none, so that it is still free when it is used.
 func freePort(t testing.TB) int {
 	t.Helper()
-	for {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
+	for range 1000 {
+		port := 10240 + rand.IntN(20000)
+		if _, taken := given.LoadOrStore(port, true); taken {
+			continue
 		}
-		port := l.Addr().(*net.TCPAddr).Port
-		_ = l.Close()
-		if _, taken := given.LoadOrStore(port, true); !taken {
+		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			_ = l.Close()
 			return port
 		}
 	}
+	t.Fatal("no port is free")
+	return 0
 }
 
 func (m *machine) socket(name string) string { return filepath.Join(m.dir, name) }

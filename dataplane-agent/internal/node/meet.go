@@ -34,7 +34,8 @@ func (n *Node) seek(ctx context.Context, now time.Time) {
 // overtake meets a worker while a reload is under way that has replaced the one before: most likely the reload's own, of which the task is about to
 // tell. But somebody else may have come in between, and a master that is busy with another reload forgets ours.
 func (n *Node) overtake(ctx context.Context, now time.Time) {
-	if n.find(ctx, now); n.worker != nil {
+	before := n.last
+	if n.find(ctx, now); n.worker != nil && n.last != before {
 		n.task.overtaken = now
 	}
 }

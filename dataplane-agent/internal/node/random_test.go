@@ -47,7 +47,7 @@ func (w *world) slot() snapshot.Slot {
 	case 2, 3, 4:
 		return snapshot.Slot{}
 	case 5:
-		s.Address, s.Port = netip.MustParseAddr("127.0.0.1"), uint16(w.m.cfg.Settings.HTTPPort)
+		s.Address, s.Port = w.itself().Addr(), w.itself().Port()
 	}
 	return s
 }
@@ -205,7 +205,7 @@ func (w *world) check(r *haproxy.Runtime, pid int64, reported snapshot.Digest) {
 		case s.Maint:
 		case s.Address() == snapshot.Placeholder:
 			w.t.Errorf("%s/%s is an enabled placeholder", s.Backend, s.Name)
-		case int(s.Port) == w.m.cfg.Settings.HTTPPort:
+		case s.Address() == w.itself():
 			w.t.Errorf("%s/%s is HAProxy itself", s.Backend, s.Name)
 		}
 		if gen == nil || s.Name != "s1" || gen.Table(s.Backend) == nil {
@@ -294,7 +294,12 @@ func worked(servers []haproxy.Server) string {
 }
 
 // own says whether a slot is a listener of the HAProxy under test.
-func (w *world) own(s snapshot.Slot) bool { return int(s.Port) == w.m.cfg.Settings.HTTPPort }
+func (w *world) own(s snapshot.Slot) bool { return s.Server() == w.itself() }
+
+// itself is where the HAProxy under test listens.
+func (w *world) itself() netip.AddrPort {
+	return netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), uint16(w.m.cfg.Settings.HTTPPort))
+}
 
 func (w *world) wanted(backend string) string {
 	var out []string

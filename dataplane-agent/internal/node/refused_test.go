@@ -31,11 +31,13 @@ func TestNODE5_ARefusedRevisionIsNotTriedAgain(t *testing.T) {
 		before := checks()
 		bad := backend("bad")
 		bad.Lines = []snapshot.Line{{"no-such-keyword"}}
+		began := time.Now()
 		a.must(s.change(bad))
 		a.until("it is refused", func() bool { return len(a.Hello().Rejected) == 1 })
+		enough := 200*time.Millisecond + 5*time.Since(began)/2 // the next try would be after twice the time that this one took
 		for i := range 10 {
 			a.must(s.slot("a", 3, i%2*p))
-			<-time.After(50 * time.Millisecond) // five times the pause after which the next reload may be
+			<-time.After(enough / 10)
 		}
 		if n := checks() - before; n != 1 {
 			t.Errorf("HAProxy was asked %d times about one revision", n)
