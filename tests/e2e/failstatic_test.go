@@ -191,8 +191,7 @@ func TestForeignHandsAreRepaired(t *testing.T) {
 	for _, n := range r.Nodes {
 		before, err := n.Worker()
 		r.Must(err)
-		_, err = haproxy.Ask(n.MasterSocket(), "reload")
-		_ = err // an old master answers nothing
+		reloadByHand(t, n.MasterSocket())
 		harness.WaitFor(t, 20*time.Second, "a worker that the agent did not ask for", func() bool {
 			now, err := n.Worker()
 			return err == nil && now != before

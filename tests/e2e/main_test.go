@@ -161,3 +161,12 @@ func waitAnswer(t *testing.T, n *rig.Node, host string, want rig.Answer) {
 		return err
 	})
 }
+
+// reloadByHand orders a reload as somebody might do it. While a master of an old version executes itself it refuses connections, or drops them.
+func reloadByHand(t *testing.T, master string) {
+	t.Helper()
+	waitNil(t, "the master to take the order", func() error {
+		_, err := haproxy.Ask(master, "reload")
+		return err
+	})
+}
