@@ -24,15 +24,37 @@ var versionPattern = regexp.MustCompile(`(?m)^HA-?Proxy version ((\d+)\.(\d+)(?:
 // outputWithin is how long the output of a HAProxy that has ended is waited for.
 const outputWithin = time.Second
 
+// maxOutput is how much of the output of a HAProxy that ends by itself is kept: its beginning, where the first fault stands.
+const maxOutput = 1 << 20
+
 func run(ctx context.Context, binary string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, binary, args...) //nolint:gosec // The operator names the binary.
 	cmd.WaitDelay = outputWithin
-	return cmd.CombinedOutput() //nolint:wrapcheck // The caller says what it was for.
+	var out beginning
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	return out.text, err //nolint:wrapcheck // The caller says what it was for.
 }
+
+// beginning keeps the first maxOutput bytes that are written to it.
+type beginning struct{ text []byte }
+
+func (b *beginning) Write(p []byte) (int, error) {
+	b.text = append(b.text, p[:min(len(p), maxOutput-len(b.text))]...)
+	return len(p), nil
+}
+
+// versionWithin is how long a binary may take to say its version.
+const versionWithin = 10 * time.Second
 
 // Version asks the binary.
 func Version(ctx context.Context, binary string) (VersionInfo, error) {
+	ctx, cancel := context.WithTimeout(ctx, versionWithin)
+	defer cancel()
 	out, err := run(ctx, binary, "-v")
+	if ctx.Err() != nil {
+		return VersionInfo{}, fmt.Errorf("run %s -v: %w: %w", binary, ErrStart, ctx.Err())
+	}
 	if err != nil {
 		return VersionInfo{}, fmt.Errorf("run %s -v: %w: %w", binary, ErrStart, err)
 	}

@@ -28,7 +28,7 @@ func TestCheck(t *testing.T) {
 			{"an unknown keyword", fine + " foo bar\n", ErrRejected, "unknown keyword 'foo'", 11},
 			{"a backend that is not there", strings.Replace(fine, "default_backend b", "default_backend c", 1), ErrRejected, "unable to find required default_backend", 0},
 			{"an empty one", "global\n", ErrRejected, "will not start (no listener)", 0},
-			{"a certificate that is not there", fine + "frontend g\n bind :1 ssl crt /nonexistent.pem\n", ErrRejected, "unable to stat SSL certificate", 12},
+			{"a certificate that is not there", fine + "frontend g\n bind :1 ssl crt /nonexistent.pem\n", ErrStart, "unable to stat SSL certificate", 12},
 			{"a user that is not there", "global\n user nobody-of-that-name\n" + fine, ErrRejected, "cannot find user id", 2},
 			{"a name that does not resolve", fine + " server s2 name.invalid:80\n", ErrStart, "could not resolve", 11},
 		} {
@@ -97,5 +97,22 @@ func TestCheckThatCannotBeMade(t *testing.T) {
 	// Its child holds the pipe when it is killed.
 	if err := Check(ctx, script("sleep 20\n"), "x.cfg"); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrRejected) {
 		t.Errorf("one that hangs: %v", err)
+	}
+}
+
+// A HAProxy that writes without end fills no memory, and what it says first is kept.
+func TestOutputIsBounded(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "haproxy")
+	text := "#!/bin/sh\necho '[ALERT]    (1) : config : parsing [/x/haproxy.cfg:7] : no'\nyes spam | head -c 8000000\nyes spam | head -c 8000000 >&2\nexit 1\n"
+	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	out, err := run(within(t, 20*time.Second), script)
+	if len(out) > maxOutput || err == nil {
+		t.Errorf("%d bytes, %v", len(out), err)
+	}
+	r, err := Examine(within(t, 20*time.Second), script, "/x/haproxy.cfg")
+	if !errors.Is(err, ErrRejected) || len(r.Alerts) == 0 || !strings.Contains(err.Error(), "haproxy.cfg:7") {
+		t.Errorf("%d alerts, %v", len(r.Alerts), err)
 	}
 }

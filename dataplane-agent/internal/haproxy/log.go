@@ -79,7 +79,8 @@ var surroundings = []struct {
 		"fd limit", "too many open files", "maximum number of open file", "cannot allocate", "out of memory", "not enough memory", "cannot fork",
 		"no space left", "permission denied", "resource temporarily unavailable",
 	}, ErrResources},
-	{[]string{"cannot open configuration file", "could not resolve address"}, ErrStart},
+	// All files that a configuration names are the agent's own: one that is gone is the disk's fault.
+	{[]string{"cannot open configuration file", "could not resolve address", "no such file or directory"}, ErrStart},
 }
 
 // maxAlerts bounds what is told of a log.

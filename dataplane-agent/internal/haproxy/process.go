@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os/exec"
 	"syscall"
 	"time"
@@ -15,6 +16,8 @@ type StartConfig struct {
 	MasterSocket, WorkerSocket string
 	// StateDir gets HAProxy's own output, in haproxy.log.
 	StateDir string
+	// Listeners are the addresses that nobody else may listen at, each HOST:PORT.
+	Listeners []string
 }
 
 // Process is a HAProxy master that this agent has started. It is used by one goroutine.
@@ -46,12 +49,30 @@ func Start(ctx context.Context, cfg StartConfig) (*Process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", cfg.Binary, err)
 	}
+	if err := vacant(ctx, cfg.Listeners); err != nil {
+		return nil, fmt.Errorf("start %s: %w", cfg.Binary, err)
+	}
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w: %w", cfg.Binary, ErrStart, err)
 	}
 	p := &Process{cfg: cfg, pid: cmd.Process.Pid, logFrom: at}
 	_ = cmd.Process.Release() // Ended reaps it by its pid, which is ours until then
 	return p, nil
+}
+
+// vacant says whether nobody listens at the addresses. HAProxy itself would not notice another HAProxy of the same user: they share the port, and each
+// gets a part of the connections.
+func vacant(ctx context.Context, addresses []string) error {
+	for _, a := range addresses {
+		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", a)
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return fmt.Errorf("%w: somebody else listens at %s; is it another HAProxy?", ErrBind, a)
+		}
+		if err == nil {
+			_ = l.Close()
+		} // what else there is HAProxy says better
+	}
+	return nil
 }
 
 // PID is the master's.

@@ -155,6 +155,32 @@ func TestStartTellsWhyNot(t *testing.T) {
 	})
 }
 
+// Two HAProxies of one user can share a port, and each would get a part of the connections.
+func TestStartSharesNoPort(t *testing.T) {
+	each(t, func(t *testing.T, v version) {
+		address, other := loopback()+":18082", loopback()+":18083"
+		start := func() (*Process, error) {
+			m := newMachine(t, v)
+			m.configure("frontend g from dd\n bind " + address + "\n default_backend b\n")
+			cfg := m.config()
+			cfg.Listeners = []string{other, address}
+			ctx := within(t, 20*time.Second)
+			p, err := Start(ctx, cfg)
+			if err == nil {
+				m.masters = append(m.masters, p.PID())
+				_, err = p.WaitWorker(ctx)
+			}
+			return p, err
+		}
+		if _, err := start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := start(); !errors.Is(err, ErrBind) || !strings.Contains(err.Error(), address) {
+			t.Errorf("a second HAProxy on %s: %v; want ErrBind", address, err)
+		}
+	})
+}
+
 const m404 = "/nonexistent/haproxy"
 
 func TestVersionAsksTheBinary(t *testing.T) {

@@ -1,8 +1,10 @@
 package node
 
 import (
+	"net"
 	"net/netip"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/berth-proxy/berth/api/snapshot/render"
@@ -58,6 +60,17 @@ func (c Config) masterSocket() string {
 		return c.MasterSocket
 	}
 	return filepath.Join(c.Settings.StateDir, "master.sock")
+}
+
+// addresses are where HAProxy listens, each HOST:PORT.
+func (c Config) addresses() []string {
+	var out []string
+	for _, p := range []int{c.Settings.HTTPPort, c.Settings.HTTPSPort} {
+		if p > 0 {
+			out = append(out, net.JoinHostPort(c.Settings.BindAddress, strconv.Itoa(p)))
+		}
+	}
+	return out
 }
 
 // listeners are the addresses that no slot may have.

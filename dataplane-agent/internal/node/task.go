@@ -198,6 +198,7 @@ func (n *Node) start(ctx context.Context) (*haproxy.Process, haproxy.Identity, e
 	}
 	p, err := haproxy.Start(ctx, haproxy.StartConfig{
 		Binary: n.cfg.HAProxy, Config: n.files.Config(), MasterSocket: n.cfg.masterSocket(), WorkerSocket: n.files.Socket(), StateDir: n.cfg.Settings.StateDir,
+		Listeners: n.cfg.addresses(),
 	})
 	if err != nil {
 		return nil, haproxy.Identity{}, fmt.Errorf("start HAProxy: %w", err)
