@@ -197,6 +197,9 @@ func TestDriftByHandIsRepaired(t *testing.T) {
 		if m.pid() != pid {
 			t.Error("by a reload")
 		}
+		m.runtime("add server a/byhand 127.0.0.1:9", "set server a/byhand state ready")
+		a.until("the server of nobody is gone", func() bool { return m.servers("a") == fmt.Sprintf("%d - - -", p) })
+		a.applied(s)
 	})
 }
 

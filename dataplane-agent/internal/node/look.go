@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/berth-proxy/berth/api/snapshot/render"
 	"github.com/berth-proxy/berth/dataplane-agent/internal/haproxy"
 	"github.com/berth-proxy/berth/dataplane-agent/internal/plan"
 	fleetv1 "github.com/berth-proxy/berth/proto/berth/fleet/v1"
@@ -98,11 +99,12 @@ func (n *Node) verify(ctx context.Context, now time.Time) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, n.cfg.CommandTimeout)
 	defer cancel()
-	if err := n.worker.ReadAll(ctx); err != nil {
+	servers, err := n.worker.Servers(ctx)
+	if err != nil {
 		n.lost(ctx, now, err)
 		return
 	}
-	drifted := 0
+	drifted := n.strangers(servers)
 	for t := range n.held.Generation.All() {
 		if n.loaded.Backend(t.Backend) == nil || n.missing[t.Backend] > 0 {
 			continue
@@ -121,6 +123,20 @@ func (n *Node) verify(ctx context.Context, now time.Time) {
 	if err != nil {
 		n.lost(ctx, now, err)
 	}
+}
+
+// strangers counts the servers that somebody has added to backends of the revision and that take traffic. They have no slot, so a reload is to remove them.
+func (n *Node) strangers(servers []haproxy.Server) int {
+	found := 0
+	for _, s := range servers {
+		if _, ours := render.ServerIndex(s.Name); ours || s.Maint || n.loaded.Backend(s.Backend) == nil {
+			continue
+		}
+		n.log.Warn().Str("backend", s.Backend).Str("server", s.Name).Msg("a server takes traffic that nobody but its adder knows of; a reload removes it")
+		n.repair = plan.Repair
+		found++
+	}
+	return found
 }
 
 func (n *Node) tellObserved() {
