@@ -21,16 +21,17 @@ import (
 // fleet is a node with many backends of four slots, on which nothing happens but what the test does.
 func fleet(tb testing.TB, backends int) (*machine, *agent, *state) {
 	tb.Helper()
-	binary := os.Getenv("BERTH_TEST_HAPROXY_NEW")
+	// The old version shows a change as soon as it has answered; the new one is read again now and then, which is counted and depends on the machine's load.
+	binary := os.Getenv("BERTH_TEST_HAPROXY_OLD")
 	if binary == "" {
-		binary = "../../../build/haproxy-new/haproxy"
+		binary = "haproxy"
 	}
 	binary, err := exec.LookPath(binary)
 	if err == nil {
 		binary, err = filepath.Abs(binary)
 	}
 	if err != nil {
-		tb.Fatalf("no HAProxy for BERTH_TEST_HAPROXY_NEW: %v; run make setup", err)
+		tb.Fatalf("no HAProxy for BERTH_TEST_HAPROXY_OLD: %v; run make setup", err)
 	}
 	m := newMachine(tb, binary)
 	m.cfg.Watch, m.cfg.RefreshFiles, m.cfg.Verify = time.Hour, time.Hour, time.Hour
