@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -42,6 +43,8 @@ type Server struct {
 	Config
 	closing chan struct{}
 	once    sync.Once
+	// watchers are those that watch now.
+	watchers atomic.Int64
 }
 
 var _ adminv1.AdminServiceServer = (*Server)(nil)

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"hash/maphash"
 	"maps"
 	"slices"
 	"time"
@@ -15,6 +16,9 @@ import (
 	adminv1 "github.com/berth-proxy/berth/proto/berth/admin/v1"
 )
 
+// maxWatchers bounds how many clients watch at a time: each is remembered what it was told.
+const maxWatchers = 100
+
 // rarely is every how many rounds a watcher looks at what costs more to look at: sources and objects.
 const rarely = 10
 
@@ -28,8 +32,13 @@ func (s *Server) Watch(req *adminv1.WatchRequest, stream grpc.ServerStreamingSer
 	}
 	w := &watcher{
 		server: s, stream: stream, only: req.GetFleet(),
-		heads: map[string]seen{}, problems: map[string]problems{}, told: map[string]told{},
+		seed: maphash.MakeSeed(), heads: map[string]seen{}, problems: map[string]problems{}, told: map[string]told{},
 	}
+	if s.watchers.Add(1) > maxWatchers {
+		s.watchers.Add(-1)
+		return status.Errorf(codes.ResourceExhausted, "%d clients are watching already; come back when one of them has ended", maxWatchers)
+	}
+	defer s.watchers.Add(-1)
 	ticker := time.NewTicker(s.WatchEvery)
 	defer ticker.Stop()
 	for round := 0; ; round++ {
@@ -58,11 +67,16 @@ type watcher struct {
 	problems map[string]problems
 	// told has each thing as it was told, by what it is.
 	told map[string]told
+	seed maphash.Seed
 }
 
+// told is a thing by the hash of what was told of it: of ten thousand nodes a watcher would otherwise hold a copy. Of an object there is also what it
+// takes to say that it is mended.
 type told struct {
-	fleet string
-	thing proto.Message
+	fleet           string
+	hash            uint64
+	isObject        bool
+	object, cluster string
 }
 
 // seen is what a fleet was when it was looked at.
@@ -153,11 +167,10 @@ func (w *watcher) objects() error {
 		}
 	}
 	for key, t := range w.told {
-		o, isObject := t.thing.(*adminv1.Object)
-		if _, still := present[key]; !isObject || still {
+		if _, still := present[key]; !t.isObject || still {
 			continue
 		}
-		mended := &adminv1.Object{Object: o.GetObject(), Cluster: o.GetCluster()}
+		mended := &adminv1.Object{Object: t.object, Cluster: t.cluster}
 		if err := w.send(t.fleet, &adminv1.WatchResponse{Event: &adminv1.WatchResponse_ObjectChanged{ObjectChanged: mended}}); err != nil {
 			return err
 		}
@@ -168,10 +181,18 @@ func (w *watcher) objects() error {
 
 // tell sends the event unless the thing is as it was told.
 func (w *watcher) tell(key, fleet string, thing proto.Message, event *adminv1.WatchResponse) error {
-	if proto.Equal(w.told[key].thing, thing) {
+	text, err := proto.MarshalOptions{Deterministic: true}.Marshal(thing)
+	if err != nil {
+		return status.Errorf(codes.Internal, "tell of %s: %v", key, err)
+	}
+	now := told{fleet: fleet, hash: maphash.Bytes(w.seed, text)}
+	if o, ok := thing.(*adminv1.Object); ok {
+		now.isObject, now.object, now.cluster = true, o.GetObject(), o.GetCluster()
+	}
+	if w.told[key] == now {
 		return nil
 	}
-	w.told[key] = told{fleet, thing}
+	w.told[key] = now
 	return w.send(fleet, event)
 }
 

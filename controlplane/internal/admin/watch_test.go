@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/berth-proxy/berth/controlplane/internal/changelog"
 	adminv1 "github.com/berth-proxy/berth/proto/berth/admin/v1"
@@ -119,4 +120,43 @@ func TestADM5WatchOfOneFleet(t *testing.T) {
 	})
 	_, err := watch(t, r, "nowhere").Recv()
 	wantCode(t, "a fleet that is not there", err, codes.NotFound)
+}
+
+// Clients that watch and never read are let be, but not without end; who asks next is told so, and served when one has gone.
+func TestADM5WatchersAreBounded(t *testing.T) {
+	r := start(t, "home")
+	r.synced("home", shop)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	first, leave := context.WithCancel(ctx)
+	defer leave()
+	for n := range maxWatchers {
+		of := ctx
+		if n == 0 {
+			of = first
+		}
+		w, err := r.client.Watch(of, &adminv1.WatchRequest{})
+		if err == nil {
+			_, err = w.Recv()
+		}
+		if err != nil {
+			t.Fatalf("watcher %d: %v", n, err)
+		}
+	}
+	more := func() error {
+		w, err := r.client.Watch(ctx, &adminv1.WatchRequest{})
+		if err == nil {
+			_, err = w.Recv()
+		}
+		return err
+	}
+	if err := more(); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("one more: %v", err)
+	}
+	leave()
+	for err := more(); err != nil; err = more() {
+		if status.Code(err) != codes.ResourceExhausted {
+			t.Fatalf("when one has gone: %v", err)
+		}
+	}
 }

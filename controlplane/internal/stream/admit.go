@@ -11,16 +11,16 @@ import (
 	fleetv1 "github.com/berth-proxy/berth/proto/berth/fleet/v1"
 )
 
-// pace admits streams at a bounded rate, so that a plane to which all nodes come back at once serves those that it has meanwhile. The server's mutex
-// guards it.
+// pace admits at a bounded rate: streams, so that a plane to which all nodes come back at once serves those that it has meanwhile, and lines of a log. The
+// server's mutex guards that of the streams.
 type pace struct {
-	// every is the time between two streams, and burst how much of it may be caught up at once.
+	// every is the time between two, and burst how much of it may be caught up at once.
 	every, burst time.Duration
 	due          time.Time
 	refused      uint64
 }
 
-// admit says whether a stream may begin now.
+// admit says whether there may be one more now.
 func (p *pace) admit(now time.Time) bool {
 	if earliest := now.Add(-p.burst); p.due.Before(earliest) {
 		p.due = earliest

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rs/zerolog"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -157,8 +158,10 @@ func (x *session) applied(m *fleetv1.Applied) error {
 		x.server.config.Applied(m.GetBy(), latency)
 	}
 	if e := m.GetExcepted(); x.exceptedAnew(e) {
-		x.log.Warn().Int("slots", len(e)).Str("backend", e[0].GetBackend()).Uint32("slot", e[0].GetSlot()).Str("code", wire.CodeName(e[0].GetCode())).
-			Str("reason", e[0].GetMessage()).Msg("node could not take some slots")
+		x.complain("node could not take some slots", func(line *zerolog.Event) {
+			line.Int("slots", len(e)).Str("backend", e[0].GetBackend()).Uint32("slot", e[0].GetSlot()).Str("code", wire.CodeName(e[0].GetCode())).
+				Str("reason", e[0].GetMessage())
+		})
 	}
 	return nil
 }
@@ -204,7 +207,9 @@ func (x *session) refused(m *fleetv1.Rejected) error {
 	}
 	x.rejected[digest] = struct{}{}
 	x.record.Rejected(m)
-	x.log.Warn().Str("revision", digest.Short()).Str("code", wire.CodeName(m.GetCode())).Str("reason", m.GetMessage()).Msg("node's HAProxy refused the revision")
+	x.complain("node's HAProxy refused the revision", func(line *zerolog.Event) {
+		line.Str("revision", digest.Short()).Str("code", wire.CodeName(m.GetCode())).Str("reason", m.GetMessage())
+	})
 	return nil
 }
 
@@ -216,7 +221,28 @@ func (x *session) failedAt(m *fleetv1.Failed) {
 
 // problem logs what went wrong at a node.
 func (x *session) problem(what string, code fleetv1.Code, message string) {
-	x.log.Warn().Str("code", wire.CodeName(code)).Str("reason", message).Msg(what)
+	x.complain(what, func(line *zerolog.Event) { line.Str("code", wire.CodeName(code)).Str("reason", message) })
+}
+
+// A node that complains without end fills no log: complaintsAtOnce lines, and then one each complaintEvery.
+const (
+	complaintEvery   = 10 * time.Second
+	complaintsAtOnce = 20
+)
+
+// complain writes a line about what a node has said, unless there were too many.
+func (x *session) complain(what string, fields func(line *zerolog.Event)) {
+	if !x.complaints.admit(time.Now()) {
+		x.untold++
+		return
+	}
+	untold := x.untold
+	x.untold = 0
+	x.log.Warn().Func(fields).Func(func(line *zerolog.Event) {
+		if untold > 0 {
+			line.Int("left_out", untold)
+		}
+	}).Msg(what)
 }
 
 // NodeError is what a node says instead of an answer.

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -155,6 +156,23 @@ func TestAnExceptedSlotIsLoggedOnce(t *testing.T) {
 	c.quiet()
 	if n := strings.Count(lines.String(), "could not take some slots"); n != 2 {
 		t.Errorf("a slot that was refused, taken and refused is logged %d times:\n%s", n, lines.String())
+	}
+}
+
+// STREAM-7: a node whose troubles are new ones each time fills no log.
+func TestComplaintsWithoutEndAreNotAllLogged(t *testing.T) {
+	var lines lockedBuffer
+	p := startPlane(t, quick, func(c *Config) { c.Log = zerolog.New(&lines) })
+	head := p.revise("web", "roundrobin")
+	c := p.connect(stateOf(head))
+	c.welcome()
+	const many = 1000
+	for n := range many {
+		c.send(&fleetv1.SyncRequest{Message: &fleetv1.SyncRequest_Failed{Failed: &fleetv1.Failed{Code: fleetv1.Code_CODE_DISK, Message: fmt.Sprint(n)}}})
+	}
+	p.view("the last trouble", func(v node.View) bool { return v.Failed.Message == fmt.Sprint(many-1) })
+	if n := strings.Count(lines.String(), "node has failed"); n == 0 || n > complaintsAtOnce+1 {
+		t.Errorf("%d troubles are %d lines", many, n)
 	}
 }
 

@@ -67,6 +67,10 @@ type session struct {
 	// excepted are the slots that the node said last that it could not take.
 	excepted []excepted
 
+	// complaints bounds the lines about what the node says, and untold counts those that were left out since the last.
+	complaints pace
+	untold     int
+
 	lastSent, lastHeard time.Time
 }
 
@@ -77,6 +81,7 @@ func newSession(s *Server, stream grpc.BidiStreamingServer[fleetv1.SyncRequest, 
 		in: make(chan *fleetv1.SyncRequest), out: make(chan any), failed: make(chan error, 2),
 		inspections: make(chan *inspection), done: make(chan struct{}),
 		rejected: map[snapshot.Digest]struct{}{}, lastSent: now, lastHeard: now,
+		complaints: pace{every: complaintEvery, burst: (complaintsAtOnce - 1) * complaintEvery},
 	}
 }
 
