@@ -9,6 +9,7 @@ import (
 
 	"github.com/rs/zerolog"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials"
 
 	"github.com/berth-proxy/berth/api/wire"
@@ -37,6 +38,10 @@ type Config struct {
 	Heartbeat, Silence time.Duration
 	// MinBackoff and MaxBackoff bound the waiting between two streams. Defaults 100 ms and 10 s.
 	MinBackoff, MaxBackoff time.Duration
+	// Dial is how long a connection may take until the plane's gRPC has answered. Default 10 s.
+	Dial time.Duration
+	// LongestWait bounds what a plane may ask a node to wait: one that is wrong about it strands nobody. Default 1 min.
+	LongestWait time.Duration
 }
 
 // Client keeps one stream to one of the planes. Run is its only method.
@@ -58,6 +63,8 @@ func New(cfg Config, n Node, box *report.Box, log zerolog.Logger) *Client {
 	set(&cfg.Silence, 20*time.Second)
 	set(&cfg.MinBackoff, 100*time.Millisecond)
 	set(&cfg.MaxBackoff, 10*time.Second)
+	set(&cfg.Dial, 10*time.Second)
+	set(&cfg.LongestWait, time.Minute)
 	return &Client{cfg: cfg, node: n, box: box, log: log}
 }
 
@@ -68,6 +75,12 @@ type errWait struct {
 }
 
 func (e errWait) Error() string { return "the plane asks to wait: " + e.message }
+
+// pause is the time that was asked for, and up to a quarter more, so that nodes that were told the same do not come back at once.
+func (e errWait) pause(longest time.Duration) time.Duration {
+	after := min(e.after, longest)
+	return after + rand.N(after/4+1) //nolint:gosec // Jitter is no secret.
+}
 
 // Run keeps a stream until ctx ends.
 func (c *Client) Run(ctx context.Context) error {
@@ -91,7 +104,7 @@ func (c *Client) Run(ctx context.Context) error {
 		delay := c.delay(failures)
 		failures++
 		if wait := (errWait{}); errors.As(err, &wait) && wait.after > 0 {
-			delay = wait.after + rand.N(wait.after/4+1) //nolint:gosec // Jitter is no secret.
+			delay = wait.pause(c.cfg.LongestWait)
 		}
 		if text := fmt.Sprint(err); text != told {
 			told = text
@@ -114,6 +127,7 @@ func (c *Client) delay(failures int) time.Duration {
 // stream runs one stream to its end and says whether the plane has welcomed the node.
 func (c *Client) stream(ctx context.Context, address string) (welcomed bool, err error) {
 	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(c.cfg.Credentials),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: c.cfg.Dial}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(wire.MaxMessage), grpc.MaxCallSendMsgSize(wire.MaxMessage)))
 	if err != nil {
 		return false, fmt.Errorf("connect to plane %s: %w", address, err)

@@ -17,14 +17,14 @@ import (
 // maxInspected is about how many servers one frame of Inspected holds.
 const maxInspected = 2000
 
-// session is one stream. Its goroutines are the receiver, which is run itself, the sender, and at most one inspection.
+// session is one stream. Its goroutines are the receiver, which is run itself, the sender, the watch, and at most one inspection.
 type session struct {
 	client *Client
 	stream grpc.BidiStreamingClient[fleetv1.SyncRequest, fleetv1.SyncResponse]
 	cancel context.CancelCauseFunc
 
 	welcomed atomic.Bool
-	// heard is when the last message came in, in nanoseconds.
+	// heard is since when the receiver waits for a message, in nanoseconds; 0 while the node takes one in.
 	heard atomic.Int64
 
 	// assembler is the receiver's alone.
@@ -74,6 +74,7 @@ func (s *session) run(ctx context.Context) error {
 			s.cancel(err)
 		}
 	})
+	s.waiting.Go(func() { s.watch(ctx) })
 	err := s.receive(ctx)
 	s.cancel(nil)
 	s.waiting.Wait()
@@ -86,9 +87,29 @@ func (s *session) receive(ctx context.Context) error {
 		if err != nil {
 			return err //nolint:wrapcheck // The caller says which stream it was.
 		}
-		s.heard.Store(time.Now().UnixNano())
+		// What the node itself takes long for, a disk that hangs say, is no silence of the plane.
+		s.heard.Store(0)
 		if err := s.take(ctx, m); err != nil {
 			return err
+		}
+		s.heard.Store(time.Now().UnixNano())
+	}
+}
+
+// watch ends a stream that is open and carries nothing. It is no part of the sender, which is held up as soon as the other side reads nothing (PLANE-2).
+func (s *session) watch(ctx context.Context) {
+	ticks := time.NewTicker(s.client.cfg.Silence / 4)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks.C:
+		}
+		heard := s.heard.Load()
+		if silent := time.Since(time.Unix(0, heard)); heard != 0 && silent > s.client.cfg.Silence {
+			s.cancel(fmt.Errorf("%w: %s", errSilent, silent.Round(time.Millisecond)))
+			return
 		}
 	}
 }
@@ -189,19 +210,12 @@ var errSilent = errors.New("nothing was heard from the plane for too long")
 func (s *session) send(ctx context.Context) error {
 	heartbeat := time.NewTimer(s.client.cfg.Heartbeat)
 	defer heartbeat.Stop()
-	silence := time.NewTicker(s.client.cfg.Silence / 4)
-	defer silence.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-s.wake:
 		case <-s.client.box.Wake():
-		case <-silence.C:
-			if silent := time.Since(time.Unix(0, s.heard.Load())); silent > s.client.cfg.Silence {
-				return fmt.Errorf("%w: %s", errSilent, silent.Round(time.Millisecond))
-			}
-			continue
 		case <-heartbeat.C:
 			if err := s.put(&fleetv1.SyncRequest{Message: &fleetv1.SyncRequest_Heartbeat{Heartbeat: s.heartbeat()}}); err != nil {
 				return err
