@@ -16,6 +16,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/berth-proxy/berth/api/casetest"
 	"github.com/berth-proxy/berth/tests/cluster/manifest"
 	"github.com/berth-proxy/berth/tests/e2e/rig"
 	"github.com/berth-proxy/berth/tests/harness"
@@ -23,72 +24,8 @@ import (
 	"github.com/berth-proxy/berth/tests/pod"
 )
 
-const casesDir = "../testdata/cases"
-
-// A caseFile is one trouble, made small; see the README beside the cases.
-type caseFile struct {
-	About string     `json:"about"`
-	Steps []caseStep `json:"steps"`
-
-	dir string
-}
-
-type caseStep struct {
-	Apply  string `json:"apply"`
-	Expect struct {
-		Backends    map[string]caseSlots `json:"backends"`
-		Revision    string               `json:"revision"`
-		SameSlots   []string             `json:"same_slots"`
-		OtherSlot   map[string]string    `json:"other_slot"`
-		Requests    []caseRequest        `json:"requests"`
-		Rejected    []string             `json:"rejected"`
-		Warned      []string             `json:"warned"`
-		SourceError bool                 `json:"source_error"`
-	} `json:"expect"`
-}
-
-type caseSlots struct {
-	Ready []string `json:"ready"`
-	Drain []string `json:"drain"`
-}
-
-type caseRequest struct {
-	URL     string `json:"url"`
-	Backend string `json:"backend"`
-	Status  int    `json:"status"`
-}
-
-// cases runs f for each case.
-func cases(t *testing.T, f func(t *testing.T, c caseFile)) {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(casesDir, "*", "case.yaml"))
-	if err != nil || len(files) < 17 {
-		t.Fatalf("%d cases in %s, %v", len(files), casesDir, err)
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			c := caseFile{dir: filepath.Dir(file)}
-			if err := yaml.UnmarshalStrict(text, &c); err != nil {
-				t.Fatal(err)
-			}
-			f(t, c)
-		})
-	}
-}
-
-// text is the file of a step.
-func (c caseFile) text(t *testing.T, s caseStep) []byte {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(c.dir, s.Apply))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
+// A caseStep is a step of a case, with checks against the running product.
+type caseStep casetest.Step
 
 // checkObjects checks what a document says of objects and sources.
 func (s caseStep) checkObjects(d rig.Document) error {
@@ -170,11 +107,11 @@ func places(b *rig.Backend) map[string]place {
 
 // 6. Every case, offline: berthctl render of the directory, with --previous for what compares with the step before, and berthctl explain for the requests.
 func TestCasesOffline(t *testing.T) {
-	cases(t, func(t *testing.T, c caseFile) {
+	casetest.Each(t, "..", func(t *testing.T, c casetest.Case) {
 		dir, previous := manifest.Dir(t.TempDir()), filepath.Join(t.TempDir(), "previous.json")
 		var before rig.Document
 		for i, step := range c.Steps {
-			if err := dir.Write("objects.yaml", c.text(t, step)); err != nil {
+			if err := dir.Write("objects.yaml", step.Text); err != nil {
 				t.Fatal(err)
 			}
 			args := []string{"render", "-f", string(dir), "-o", "json"}
@@ -196,7 +133,7 @@ func TestCasesOffline(t *testing.T) {
 			if code != 0 {
 				t.Errorf("step %d: exit code %d: %s", i+1, code, errs)
 			}
-			if err := checkOffline(t, step, before, now, string(dir)); err != nil {
+			if err := checkOffline(t, caseStep(step), before, now, string(dir)); err != nil {
 				t.Errorf("step %d: %v", i+1, err)
 			}
 			before = now
@@ -246,16 +183,16 @@ func TestCasesLive(t *testing.T) {
 	if !inNetns(t) {
 		return
 	}
-	cases(t, func(t *testing.T, c caseFile) {
+	casetest.Each(t, "..", func(t *testing.T, c casetest.Case) {
 		r := rig.New(t, rig.Options{Fleets: []rig.Fleet{
 			{Name: "default", HAProxy: harness.OldHAProxy(t)}, {Name: "default", HAProxy: harness.NewHAProxy(t)},
 		}})
 		live := &liveCase{t: t, r: r, pods: map[netip.AddrPort]bool{}, before: map[string]map[string]place{}}
 		for i, step := range c.Steps {
-			text := c.text(t, step)
+			text := step.Text
 			live.startPods(text)
 			r.Must(r.Write("objects.yaml", text))
-			live.play(i+1, step)
+			live.play(i+1, caseStep(step))
 		}
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/berth-proxy/berth/api/haproxytest"
 	"github.com/berth-proxy/berth/api/snapshot"
 	"github.com/berth-proxy/berth/api/snapshot/render"
 )
@@ -155,7 +156,7 @@ func golden(t *testing.T, dir string, files map[string][]byte) {
 }
 
 func TestHAProxyAccepts(t *testing.T) {
-	eachHAProxy(t, func(t *testing.T, haproxy string) {
+	haproxytest.Each(t, func(t *testing.T, haproxy string) {
 		for name, settings := range map[string]render.Settings{
 			"all addresses": {HTTPPort: 8080, HTTPSPort: 8443, MaxConn: 100, Threads: 2},
 			"IPv4 only":     {HTTPPort: 8080, HTTPSPort: 8443, IPv4Only: true},
@@ -201,7 +202,7 @@ func TestHAProxyAcceptsTheLimits(t *testing.T) {
 		&snapshot.MapEntry{Map: "exact", Name: strings.Repeat("k", snapshot.MaxMapText), Value: strings.Repeat("v", snapshot.MaxMapText)},
 		certificate("shop/many", names...))
 	ts := append(tables(), &snapshot.Table{Backend: strings.Repeat("b", snapshot.MaxName), Slots: make([]snapshot.Slot, 300)})
-	eachHAProxy(t, func(t *testing.T, haproxy string) {
+	haproxytest.Each(t, func(t *testing.T, haproxy string) {
 		dir := t.TempDir()
 		files, err := render.Files(revision(rs...), generation(ts...), render.DefaultMachine(render.Settings{StateDir: dir, HTTPPort: 8080, HTTPSPort: 8443}))
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/berth-proxy/berth/api/haproxytest"
 	"github.com/berth-proxy/berth/api/snapshot"
 	"github.com/berth-proxy/berth/api/snapshot/render"
 )
@@ -47,8 +48,8 @@ func TestRENDER1_WordsComeBack(t *testing.T) {
 	}
 	lines = append(lines, words("http-request return status 404"))
 	t.Setenv("HOME", "the value of a variable")
-	eachHAProxy(t, func(t *testing.T, haproxy string) {
-		dir, port := t.TempDir(), freePort(t)
+	haproxytest.Each(t, func(t *testing.T, haproxy string) {
+		dir, port := t.TempDir(), haproxytest.FreePort(t)
 		rev := revision(
 			&snapshot.Section{Type: "defaults", Name: "berth", Lines: []snapshot.Line{words("mode http"), words("timeout client 5s")}},
 			&snapshot.Section{Type: "frontend", Name: "web from berth", Lines: lines})
@@ -75,8 +76,8 @@ func TestRENDER1_WordsComeBack(t *testing.T) {
 
 // The default machine's listeners: HTTP/1.1 and HTTP/2 by prior knowledge on one port, TLS with the right certificate on the other.
 func TestDefaultMachineServes(t *testing.T) {
-	eachHAProxy(t, func(t *testing.T, haproxy string) {
-		dir, plain, secure := t.TempDir(), freePort(t), freePort(t)
+	haproxytest.Each(t, func(t *testing.T, haproxy string) {
+		dir, plain, secure := t.TempDir(), haproxytest.FreePort(t), haproxytest.FreePort(t)
 		m := render.DefaultMachine(render.Settings{StateDir: dir, HTTPPort: plain, HTTPSPort: secure, BindAddress: "127.0.0.1"})
 		write(t, dir, files(t, revision(resources()...), generation(tables()...), m), map[string]string{
 			render.DefaultCertificate:                        "default.invalid",
@@ -144,7 +145,7 @@ func TestRENDER4_AddedIsRendered(t *testing.T) {
 		&snapshot.Section{Type: "resolvers", Name: "local", Lines: []snapshot.Line{words("nameserver one 127.0.0.1:53")}},
 		&snapshot.Backend{Name: "b", Defaults: "berth", Lines: []snapshot.Line{words("balance roundrobin")}, ServerOptions: words("check inter 2s maxconn 50")},
 	}
-	eachHAProxy(t, func(t *testing.T, haproxy string) {
+	haproxytest.Each(t, func(t *testing.T, haproxy string) {
 		servers := func(slots []snapshot.Slot, more func(dir string)) string {
 			dir := t.TempDir()
 			gen := generation(&snapshot.Table{Backend: "b", Slots: slots})

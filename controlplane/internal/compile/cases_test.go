@@ -9,74 +9,20 @@ import (
 	"strings"
 	"testing"
 
-	"sigs.k8s.io/yaml"
-
+	"github.com/berth-proxy/berth/api/casetest"
 	"github.com/berth-proxy/berth/api/snapshot"
 	"github.com/berth-proxy/berth/controlplane/internal/desired"
 	"github.com/berth-proxy/berth/controlplane/internal/source/dir"
 )
 
-// cases are the troubles that users of such systems have had, with what must hold after each step.
-const cases = "../../../tests/testdata/cases"
-
-type caseFile struct {
-	About string
-	Steps []struct {
-		Apply  string
-		Expect caseExpect
-	}
-}
-
-type caseExpect struct {
-	Revision    string
-	Backends    map[string]struct{ Ready, Drain []string }
-	SameSlots   []string          `json:"same_slots"`
-	OtherSlot   map[string]string `json:"other_slot"`
-	Requests    []caseRequest
-	Rejected    []string
-	Warned      []string
-	SourceError bool `json:"source_error"`
-}
-
-type caseRequest struct {
-	URL     string
-	Backend string
-	Status  int
-}
-
 // Every case, offline: a directory read once for each step, by one compiler that goes from step to step.
-func TestCases(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(cases, "*", "case.yaml"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no cases under %s: %v", cases, err)
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var c caseFile
-			if err := yaml.UnmarshalStrict(text, &c); err != nil {
-				t.Fatal(err)
-			}
-			runCase(t, filepath.Dir(file), c)
-		})
-	}
-}
+func TestCases(t *testing.T) { casetest.Each(t, "../../../tests", runCase) }
 
-func runCase(t *testing.T, folder string, c caseFile) {
+func runCase(t *testing.T, c casetest.Case) {
 	r := newRig(t, "objects")
-	objects := filepath.Join(t.TempDir(), "objects")
-	if err := os.Mkdir(objects, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	objects := t.TempDir()
 	for i, step := range c.Steps {
-		content, err := os.ReadFile(filepath.Join(folder, step.Apply))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(objects, "objects.yaml"), content, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(objects, "objects.yaml"), step.Text, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		loaded, err := dir.Load("objects", objects)
@@ -115,7 +61,7 @@ func (r *rig) slots() map[string]int {
 	return at
 }
 
-func checkCase(t *testing.T, r *rig, step int, want caseExpect, before map[string]int) {
+func checkCase(t *testing.T, r *rig, step int, want casetest.Expect, before map[string]int) {
 	t.Helper()
 	for service, slots := range want.Backends {
 		b, found := r.c.Backend("default", service)

@@ -2,54 +2,24 @@ package compile
 
 import (
 	"bufio"
-	"bytes"
 	"crypto/tls"
 	"fmt"
 	"io"
 	"maps"
 	"net"
 	"net/http"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
+	"github.com/berth-proxy/berth/api/haproxytest"
 	"github.com/berth-proxy/berth/api/snapshot"
 	"github.com/berth-proxy/berth/api/snapshot/render"
 	"github.com/berth-proxy/berth/controlplane/internal/explain"
 )
-
-// eachHAProxy runs the test with the oldest and the newest HAProxy that Berth is for.
-func eachHAProxy(t *testing.T, test func(t *testing.T, haproxy string)) {
-	for _, v := range []struct{ name, variable, usual string }{
-		{"old", "BERTH_TEST_HAPROXY_OLD", "haproxy"},
-		{"new", "BERTH_TEST_HAPROXY_NEW", "../../../build/haproxy-new/haproxy"},
-	} {
-		t.Run(v.name, func(t *testing.T) {
-			name := os.Getenv(v.variable)
-			wanted := name != ""
-			if !wanted {
-				name = v.usual
-			}
-			path, err := exec.LookPath(name)
-			if err != nil && !wanted {
-				t.Skipf("no HAProxy: %v; `make setup` installs it, or set %s", err, v.variable)
-			}
-			if err != nil {
-				t.Fatalf("%s: %v", v.variable, err)
-			}
-			if path, err = filepath.Abs(path); err != nil {
-				t.Fatal(err)
-			}
-			test(t, path)
-		})
-	}
-}
 
 // running is a HAProxy that serves what a rig compiled.
 type running struct {
@@ -62,7 +32,7 @@ type running struct {
 func serve(t *testing.T, haproxy string, k *kept) *running {
 	t.Helper()
 	h := &running{t: t, dir: t.TempDir()}
-	plain, secure := freePort(t), freePort(t)
+	plain, secure := haproxytest.FreePort(t), haproxytest.FreePort(t)
 	h.plain, h.secure = fmt.Sprintf("127.0.0.1:%d", plain), fmt.Sprintf("127.0.0.1:%d", secure)
 	files, err := render.Files(k.revision, k.generation, render.DefaultMachine(render.Settings{StateDir: h.dir, HTTPPort: plain, HTTPSPort: secure, BindAddress: "127.0.0.1"}))
 	if err != nil {
@@ -72,59 +42,9 @@ func serve(t *testing.T, haproxy string, k *kept) *running {
 		files[render.CertificateFile(x)] = x.PEM
 	}
 	files[render.DefaultCertificate] = []byte(defaultPEM())
-	for name, content := range files {
-		path := filepath.Join(h.dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	h.start(haproxy)
+	haproxytest.Write(t, h.dir, files)
+	haproxytest.Start(t, haproxy, filepath.Join(h.dir, render.ConfigFile), "tcp", h.plain)
 	return h
-}
-
-func (h *running) start(haproxy string) {
-	h.t.Helper()
-	config := filepath.Join(h.dir, render.ConfigFile)
-	if out, err := exec.Command(haproxy, "-dW", "-c", "-f", config).CombinedOutput(); err != nil || bytes.Contains(out, []byte("WARNING")) {
-		text, _ := os.ReadFile(config)
-		h.t.Fatalf("haproxy -c: %v\n%s\n%s", err, out, text)
-	}
-	cmd := exec.Command(haproxy, "-db", "-f", config)
-	var log bytes.Buffer
-	cmd.Stderr = &log
-	if err := cmd.Start(); err != nil {
-		h.t.Fatal(err)
-	}
-	h.t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		_ = cmd.Wait()
-		if h.t.Failed() {
-			h.t.Logf("HAProxy's log:\n%s", log.String())
-		}
-	})
-	for deadline := time.Now().Add(10 * time.Second); ; {
-		if c, err := net.Dial("tcp", h.plain); err == nil {
-			_ = c.Close()
-			return
-		}
-		if time.Now().After(deadline) {
-			h.t.Fatal("HAProxy does not listen within 10 s")
-		}
-		time.Sleep(5 * time.Millisecond) //nolint:forbidigo // between two looks at a state, with a deadline
-	}
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 // ask sends one request exactly as it stands and gives the answer in the words of rig.ask, with the name of the pod that answered for a backend, and
@@ -308,7 +228,7 @@ func TestExplainIsWhatHAProxyDoes(t *testing.T) {
 	r := newRig(t)
 	r.put("", p.yaml()+routing())
 	k := r.kept["default"]
-	eachHAProxy(t, func(t *testing.T, haproxy string) {
+	haproxytest.Each(t, func(t *testing.T, haproxy string) {
 		h := serve(t, haproxy, k)
 		table := slices.Clone(requests)
 		table = append(table, struct{ url, want string }{`http://shop.example.com/we'ir"d\$HOME%[src]#x;{}`, "root"})
@@ -354,7 +274,7 @@ func TestAnnotationsOnHAProxy(t *testing.T) {
 	}
 	r.put("", text)
 	expect(t, "problems", r.problems("default"), "")
-	eachHAProxy(t, func(t *testing.T, haproxy string) {
+	haproxytest.Each(t, func(t *testing.T, haproxy string) {
 		h := serve(t, haproxy, r.kept["default"])
 		for i, host := range hosts {
 			if got, _ := h.ask(explain.Request{Host: host, Target: "/"}); got != "web" {

@@ -3,6 +3,7 @@ package compile
 import (
 	"testing"
 
+	"github.com/berth-proxy/berth/api/haproxytest"
 	"github.com/berth-proxy/berth/api/snapshot"
 	"github.com/berth-proxy/berth/controlplane/internal/explain"
 )
@@ -17,7 +18,7 @@ func TestABackendThatTheWorkerLacksAnswers503(t *testing.T) {
 	early := explain.Entry(snapshot.EntryKey(explain.Prefix, "x.example.com/early/"), "shop_early_http")
 	ahead := &kept{generation: k.generation}
 	ahead.revision = k.revision.Apply(snapshot.RevisionDelta{Changes: map[snapshot.Key]snapshot.Resource{early.Key(): early}}, snapshot.Version{})
-	eachHAProxy(t, func(t *testing.T, haproxy string) {
+	haproxytest.Each(t, func(t *testing.T, haproxy string) {
 		h := serve(t, haproxy, ahead)
 		for target, want := range map[string]string{"/": "web", "/early": "503", "/early/bird": "503"} {
 			if got, _ := h.ask(explain.Request{Host: "x.example.com", Target: target}); got != want {

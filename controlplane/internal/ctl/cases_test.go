@@ -12,33 +12,8 @@ import (
 	"strconv"
 	"testing"
 
-	"sigs.k8s.io/yaml"
+	"github.com/berth-proxy/berth/api/casetest"
 )
-
-// cases are the troubles that users of such systems have had, with what must hold after each step.
-const cases = "../../../tests/testdata/cases"
-
-type caseFile struct {
-	About string
-	Steps []struct {
-		Apply  string
-		Expect expectation
-	}
-}
-
-type expectation struct {
-	Revision  string
-	Backends  map[string]struct{ Ready, Drain []string }
-	SameSlots []string          `json:"same_slots"`
-	OtherSlot map[string]string `json:"other_slot"`
-	Requests  []struct {
-		URL, Backend string
-		Status       int
-	}
-	Rejected    []string
-	Warned      []string
-	SourceError bool `json:"source_error"`
-}
 
 // output is what a tool reads of `render -o json`, written down from INTERFACES and not from package view.
 type output struct {
@@ -58,39 +33,17 @@ type output struct {
 }
 
 // Every case as a user runs it: render each step, with --previous from the step before, and explain for the requests.
-func TestCases(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(cases, "*", "case.yaml"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no cases under %s: %v", cases, err)
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var c caseFile
-			if err := yaml.UnmarshalStrict(text, &c); err != nil {
-				t.Fatal(err)
-			}
-			runCase(t, filepath.Dir(file), c)
-		})
-	}
-}
+func TestCases(t *testing.T) { casetest.Each(t, "../../../tests", runCase) }
 
-func runCase(t *testing.T, folder string, c caseFile) {
-	objects := filepath.Join(t.TempDir(), "objects")
+func runCase(t *testing.T, c casetest.Case) {
+	objects := filepath.Join(t.TempDir(), "objects") // its name is the source's
 	if err := os.Mkdir(objects, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	var before output
 	previous := ""
 	for i, step := range c.Steps {
-		content, err := os.ReadFile(filepath.Join(folder, step.Apply))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(objects, "objects.yaml"), content, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(objects, "objects.yaml"), step.Text, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		args := []string{"render", "-f", objects}
@@ -139,7 +92,7 @@ func (o output) places() map[string]int {
 	return at
 }
 
-func checkStep(t *testing.T, step int, want expectation, before, now output) {
+func checkStep(t *testing.T, step int, want casetest.Expect, before, now output) {
 	t.Helper()
 	if want.Revision == "unchanged" && (now.Revision != before.Revision || now.Revision == "") {
 		t.Errorf("step %d: the revision went from %s to %s", step, before.Revision, now.Revision)
@@ -191,7 +144,7 @@ func checkStep(t *testing.T, step int, want expectation, before, now output) {
 	}
 }
 
-func checkRequests(t *testing.T, step int, want expectation, objects string) {
+func checkRequests(t *testing.T, step int, want casetest.Expect, objects string) {
 	t.Helper()
 	for _, req := range want.Requests {
 		text, complaint, code := berthctl(t, "explain", req.URL, "-f", objects, "-o", "json")
@@ -212,7 +165,7 @@ func checkRequests(t *testing.T, step int, want expectation, objects string) {
 // VIEW-1 from the outside: the fields that INTERFACES names are there, in its order, with the types that it shows.
 func TestRenderHasTheFieldsOfInterfaces(t *testing.T) {
 	objects := t.TempDir()
-	content, err := os.ReadFile(filepath.Join(cases, "01-same-address-in-two-slices", "1.yaml"))
+	content, err := os.ReadFile(filepath.Join("../../../tests/testdata/cases", "01-same-address-in-two-slices", "1.yaml"))
 	if err == nil {
 		err = os.WriteFile(filepath.Join(objects, "1.yaml"), content, 0o600)
 	}
