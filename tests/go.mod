@@ -3,6 +3,7 @@ module github.com/berth-proxy/berth/tests
 go 1.26.0
 
 require (
+	github.com/berth-proxy/berth/api v0.0.0-00010101000000-000000000000
 	github.com/berth-proxy/berth/proto v0.0.0
 	github.com/google/go-cmp v0.7.0
 	go.uber.org/goleak v1.3.0
@@ -11,8 +12,7 @@ require (
 )
 
 require (
-	github.com/kr/text v0.2.0 // indirect
-	go.yaml.in/yaml/v2 v2.4.2 // indirect
+	go.yaml.in/yaml/v2 v2.4.3 // indirect
 	golang.org/x/net v0.62.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
