@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
@@ -66,6 +67,7 @@ func command() *cobra.Command {
 	f.IntVar(&cfg.HTTPSPort, "https-port", 8443, "port for HTTPS, 0 for none")
 	f.StringVar(&cfg.BindAddress, "bind-address", "all", "IP address that HAProxy listens on, or all")
 	f.BoolVar(&cfg.AddServers, "add-servers", true, "add servers to the running worker when a slot table outgrows it, where HAProxy can; false reloads instead")
+	f.DurationVar(&cfg.VerifyEvery, "verify-every", 30*time.Second, "how often everything is read back from HAProxy's worker, to repair what somebody else has changed in it or in its files")
 	f.StringVar(&cfg.MetricsAddress, "metrics-address", "", "HOST:PORT for /metrics and /healthz; none if empty")
 	f.StringVar(&cfg.TLS.Cert, "tls-cert", "", "this agent's certificate (PEM), for planes that are not on a loopback address")
 	f.StringVar(&cfg.TLS.Key, "tls-key", "", "key of --tls-cert (PEM)")

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -29,8 +30,10 @@ type Config struct {
 	HAProxy, MasterSocket string
 	HTTPPort, HTTPSPort   int
 	// BindAddress is an IP address, or empty for all.
-	BindAddress    string
-	AddServers     bool
+	BindAddress string
+	AddServers  bool
+	// VerifyEvery is how often everything is read back from a worker that was left alone; zero stands for the node's default.
+	VerifyEvery    time.Duration
 	MetricsAddress string
 	TLS            transport.Files
 	LogLevel       string
@@ -63,6 +66,9 @@ func (c *Config) Validate() error {
 		if _, err := hostOf(c.MetricsAddress); err != nil {
 			errs = append(errs, fmt.Errorf("--metrics-address %q: give HOST:PORT", c.MetricsAddress))
 		}
+	}
+	if c.VerifyEvery != 0 && c.VerifyEvery < time.Second {
+		errs = append(errs, fmt.Errorf("--verify-every %v: give a second or more", c.VerifyEvery))
 	}
 	errs = append(errs, c.validatePorts()...)
 	errs = append(errs, c.validatePaths()...)
@@ -144,7 +150,7 @@ func unfitForPath(r rune) bool {
 
 func (c *Config) node() node.Config {
 	return node.Config{
-		HAProxy: c.HAProxy, MasterSocket: c.MasterSocket, AddServers: c.AddServers,
+		HAProxy: c.HAProxy, MasterSocket: c.MasterSocket, AddServers: c.AddServers, Verify: c.VerifyEvery,
 		Settings: render.Settings{StateDir: c.StateDir, HTTPPort: c.HTTPPort, HTTPSPort: c.HTTPSPort, BindAddress: c.BindAddress},
 	}
 }

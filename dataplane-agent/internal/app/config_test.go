@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // valid is a configuration that needs no more than a binary.
@@ -51,6 +52,8 @@ func TestValidate(t *testing.T) {
 		"an IPv6 address":                {func(c *Config) { c.BindAddress = "2001:db8::1" }, ""},
 		"an address with a zone":         {func(c *Config) { c.BindAddress = "fe80::1%eth0" }, "--bind-address"},
 		"no address":                     {func(c *Config) { c.BindAddress = "localhost" }, "--bind-address"},
+		"read back at once":              {func(c *Config) { c.VerifyEvery = time.Millisecond }, "--verify-every"},
+		"read back every minute":         {func(c *Config) { c.VerifyEvery = time.Minute }, ""},
 		"no state directory":             {func(c *Config) { c.StateDir = "" }, "--state-dir"},
 		"a long state directory":         {func(c *Config) { c.StateDir = "/" + strings.Repeat("a", 100) }, "shorter"},
 		"a state directory with a space": {func(c *Config) { c.StateDir = "/var/lib/berth 1" }, "--state-dir"},
