@@ -22,11 +22,9 @@ type Ending struct {
 }
 
 // RollingRestart replaces every pod by a new one, one after the other: the new pod is ready before the old one leaves.
-// A pod that serves on does not hold up the next replacement. It returns when the last old pod is gone and written so.
+// A pod that serves on does not hold up the next replacement, and one that leaves already is not replaced. It returns when the last old pod is gone and written so.
 func (d *Deployment) RollingRestart(ctx context.Context, e Ending) error {
-	d.mu.Lock()
-	old := append([]*member(nil), d.members...)
-	d.mu.Unlock()
+	old := d.staying()
 	var ends sync.WaitGroup
 	errs := make([]error, len(old)+1)
 	for i, m := range old {
@@ -49,14 +47,7 @@ func (d *Deployment) RollingRestart(ctx context.Context, e Ending) error {
 
 // Scale starts or ends pods until there are n; the youngest go first. It returns when the ended ones are gone.
 func (d *Deployment) Scale(ctx context.Context, n int, e Ending) error {
-	d.mu.Lock()
-	var staying []*member
-	for _, m := range d.members {
-		if !m.endpoint.Terminating {
-			staying = append(staying, m)
-		}
-	}
-	d.mu.Unlock()
+	staying := d.staying()
 	var err error
 	if n >= len(staying) {
 		err = d.grow(ctx, n-len(staying))
@@ -67,6 +58,19 @@ func (d *Deployment) Scale(ctx context.Context, n int, e Ending) error {
 		return fmt.Errorf("scale %s to %d: %w", d.Service(), n, err)
 	}
 	return nil
+}
+
+// staying are the pods that do not leave.
+func (d *Deployment) staying() []*member {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var staying []*member
+	for _, m := range d.members {
+		if !m.endpoint.Terminating {
+			staying = append(staying, m)
+		}
+	}
+	return staying
 }
 
 // Bury removes a pod from the slices, whether it lives or not, and kills it. (A pod whose machine died is killed through

@@ -2,8 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,37 +12,13 @@ import (
 	"github.com/berth-proxy/berth/tests/harness"
 )
 
-// fussy makes an HAProxy that refuses a configuration which has a certain text, when it is asked to check it, and is otherwise the real one. What Berth itself would
-// refuse never gets that far, so that this stands for what nobody thought of.
-func fussy(t *testing.T, h harness.HAProxy, text string) harness.HAProxy {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "haproxy")
-	script := fmt.Sprintf(`#!/bin/sh
-case " $* " in *" -c "*)
-	for word; do
-		if [ -f "$word" ] && grep -q '%[2]s' "$word"; then
-			echo "[ALERT]    (1) : config : parsing [$word:7] : '%[2]s' is not to this HAProxy's taste." >&2
-			echo "[ALERT]    (1) : config : Fatal errors found in configuration." >&2
-			exit 1
-		fi
-	done
-esac
-exec %[1]s "$@"
-`, h.Path, text)
-	if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	h.Path = path
-	return h
-}
-
 // P10. HAProxy refuses a revision. The node keeps the one that it has, says why with HAProxy's own words, and endpoint changes flow on; the fleet's other node, whose
 // HAProxy takes it, has it. The next revision that is taken ends it. Nothing reloads for what is refused.
 func TestRejectedRevisionKeepsTheOldOne(t *testing.T) {
 	const badWord = "timeout server 66s"
 	r := rig.New(t, rig.Options{Fleets: []rig.Fleet{
-		{Name: "old", HAProxy: fussy(t, harness.OldHAProxy(t), badWord)}, {Name: "old", HAProxy: harness.OldHAProxy(t)},
-		{Name: "new", HAProxy: fussy(t, harness.NewHAProxy(t), badWord)}, {Name: "new", HAProxy: harness.NewHAProxy(t)},
+		{Name: "old", HAProxy: rig.Fussy(t, harness.OldHAProxy(t), badWord)}, {Name: "old", HAProxy: harness.OldHAProxy(t)},
+		{Name: "new", HAProxy: rig.Fussy(t, harness.NewHAProxy(t), badWord)}, {Name: "new", HAProxy: harness.NewHAProxy(t)},
 	}})
 	web := r.Service("web", 2)
 	r.Service("other", 1)

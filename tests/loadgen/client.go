@@ -41,7 +41,11 @@ func (c *client) run(ctx context.Context) {
 		if routes == nil {
 			return
 		}
-		c.generator.recorder.add(c.once(routes.routes))
+		o := c.once(routes.routes)
+		c.generator.recorder.add(o)
+		if o.Kind != "" && c.generator.config.Failed != nil {
+			c.generator.config.Failed(o.Failure)
+		}
 		c.generator.routes.leave(routes)
 	}
 }

@@ -72,6 +72,8 @@ type Config struct {
 	Rate    float64       // requests a second over all targets; zero: as the gaps allow
 	Timeout time.Duration // for one request; 10 s when zero
 	Seed    uint64        // zero: by the time; Stats tells it
+	// Failed, if it is set, is told each failure when it is known. It is called by many goroutines.
+	Failed func(Failure)
 }
 
 func (c *Config) validate() error {

@@ -36,6 +36,10 @@ type Options struct {
 	Fleets  []Fleet
 	Cluster cluster.Options // Dir is made when empty
 	Flags   []string        // of the plane
+	// Sources are the plane's besides the cluster, each NAME=dir:PATH.
+	Sources []string
+	// Agent, if it is set, changes how an agent is started.
+	Agent func(o *harness.AgentOptions)
 }
 
 // A Node is a node of a fleet.
@@ -75,17 +79,20 @@ func New(t harness.T, o Options) *Rig {
 			t.Fatalf("%v", err)
 		}
 	}
-	r.Plane = harness.StartPlane(t, []string{"objects=dir:" + o.Cluster.Dir}, o.Flags...)
+	r.Plane = harness.StartPlane(t, append([]string{"objects=dir:" + o.Cluster.Dir}, o.Sources...), o.Flags...)
 	r.admin = adminClient(t, r.Plane.AdminAddress)
 	made := map[string]int{}
 	for _, f := range o.Fleets {
 		for range max(1, f.Nodes) {
 			made[f.Name]++
 			name := fmt.Sprintf("%s-%d", f.Name, made[f.Name])
-			agent := harness.StartAgent(t, harness.AgentOptions{
+			options := harness.AgentOptions{
 				Planes: []string{r.Plane.NodeAddress}, Fleet: f.Name, Node: name, HAProxy: f.HAProxy.Path, Flags: f.Flags,
-			})
-			r.Nodes = append(r.Nodes, &Node{Agent: agent, Fleet: f.Name, HAProxy: f.HAProxy})
+			}
+			if o.Agent != nil {
+				o.Agent(&options)
+			}
+			r.Nodes = append(r.Nodes, &Node{Agent: harness.StartAgent(t, options), Fleet: f.Name, HAProxy: f.HAProxy})
 		}
 	}
 	return r

@@ -41,13 +41,13 @@ type PlainOptions struct {
 // Plain is an HAProxy that a person might have set up by hand: no Berth, a classic config, the services chosen by host.
 type Plain struct {
 	options PlainOptions
-	command *exec.Cmd
 	log     *os.File
-	exited  chan struct{}
 
-	mu    sync.Mutex // guards what follows, and makes one change after the other
-	ready map[string][]netip.AddrPort
-	slots map[string][]netip.AddrPort // with ByRuntime: what was written into each server line
+	mu      sync.Mutex // guards what follows, and makes one change after the other
+	command *exec.Cmd
+	exited  chan struct{} // closed when the command has been waited for
+	ready   map[string][]netip.AddrPort
+	slots   map[string][]netip.AddrPort // with ByRuntime: what was written into each server line
 }
 
 // StartPlain starts it and returns when it serves. Services maps each service (as pods name it) to its host; they have no
@@ -70,19 +70,57 @@ func StartPlain(o PlainOptions) (*Plain, error) {
 	if p.log, err = os.Create(filepath.Join(o.Dir, "haproxy.log")); err != nil {
 		return nil, fmt.Errorf("open the plain HAProxy's log: %w", err)
 	}
-	p.command = exec.Command(o.Binary, "-W", "-S", p.Master(), "-f", p.config())
-	p.command.Stdout, p.command.Stderr = p.log, p.log
-	if err := p.command.Start(); err != nil {
-		return nil, errors.Join(fmt.Errorf("start the plain HAProxy: %w", err), p.log.Close())
-	}
-	go func() {
-		_ = p.command.Wait() // how it ended is in its log
+	if err := p.run(); err != nil {
 		close(p.exited)
-	}()
+		return nil, errors.Join(err, p.log.Close())
+	}
 	if err := p.waitForWorker(0); err != nil {
 		return nil, errors.Join(err, p.Stop())
 	}
 	return p, nil
+}
+
+func (p *Plain) run() error {
+	c := exec.Command(p.options.Binary, "-W", "-S", p.Master(), "-f", p.config())
+	c.Stdout, c.Stderr = p.log, p.log
+	if err := c.Start(); err != nil {
+		return fmt.Errorf("start the plain HAProxy: %w", err)
+	}
+	exited := make(chan struct{})
+	p.command, p.exited = c, exited
+	go func() {
+		_ = c.Wait() // how it ended is in its log
+		close(exited)
+	}()
+	return nil
+}
+
+// Kill kills it with all of its workers, as kill -9 does; Set fails until Restart.
+func (p *Plain) Kill() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all, err := FindByPath(p.config())
+	for _, id := range all {
+		_ = syscall.Kill(id.PID, syscall.SIGKILL) // gone meanwhile is what is wanted
+	}
+	if left := waitForEnd(all, askTime); len(left) > 0 {
+		err = errors.Join(err, fmt.Errorf("processes %v of the plain HAProxy survived kill -9", left))
+	}
+	<-p.exited
+	return err
+}
+
+// Restart starts it again after Kill, as what watches over services does, with the pods that it knew last, and returns when it serves.
+func (p *Plain) Restart() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.writeConfig(); err != nil {
+		return err
+	}
+	if err := p.run(); err != nil {
+		return err
+	}
+	return p.waitForWorker(0)
 }
 
 // Master is the master's socket, Worker the worker's.
@@ -167,7 +205,10 @@ func (p *Plain) Stop() error {
 	if err == nil {
 		err = End(all, 5*time.Second)
 	}
-	<-p.exited
+	p.mu.Lock()
+	exited := p.exited
+	p.mu.Unlock()
+	<-exited
 	return errors.Join(err, p.log.Close())
 }
 
