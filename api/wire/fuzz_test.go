@@ -316,6 +316,7 @@ func FuzzRequest(f *testing.F) {
 		{Message: &fleetv1.SyncRequest_Hello{Hello: &fleetv1.Hello{Fleet: "f", Node: "n", Held: sample().marks().Proto()}}},
 		{Message: &fleetv1.SyncRequest_Applied{Applied: &fleetv1.Applied{Excepted: []*fleetv1.ExceptedSlot{{Backend: "b", Slot: 1}}}}},
 		{Message: &fleetv1.SyncRequest_Buckets{Buckets: &fleetv1.Buckets{Generation: make([]byte, 32)}}},
+		{Message: &fleetv1.SyncRequest_Positions{Positions: told()[0]}},
 	} {
 		b, err := proto.Marshal(m)
 		if err != nil {

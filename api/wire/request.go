@@ -40,6 +40,8 @@ func CheckRequest(m *fleetv1.SyncRequest) error {
 		return checks("failed", text(x.Failed.GetMessage()), marks(x.Failed.GetWanted()))
 	case *fleetv1.SyncRequest_Buckets:
 		return checkBucketsMessage(x.Buckets)
+	case *fleetv1.SyncRequest_Positions:
+		return checkPositions(x.Positions)
 	case *fleetv1.SyncRequest_Inspected:
 		return checks("inspected", text(x.Inspected.GetMessage()))
 	case *fleetv1.SyncRequest_Heartbeat:

@@ -2,6 +2,8 @@ package plane_test
 
 import (
 	"fmt"
+	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -247,5 +249,54 @@ func TestResumeAndInspect(t *testing.T) {
 	}
 	if i := within(t, "inspected", answers); i.GetId() != 5 || !i.GetLast() || len(i.GetBackends()) != 1 {
 		t.Errorf("inspected %v", i)
+	}
+}
+
+func TestPositionsAreToldOfWhatIsHeld(t *testing.T) {
+	answers := make(chan *fleetv1.Positions, 64)
+	address := serve(t, func(c conversation) error {
+		if _, err := c.Recv(); err != nil {
+			return err
+		}
+		if err := welcome(c, 1); err != nil {
+			return err
+		}
+		if err := c.Send(&fleetv1.SyncResponse{Message: &fleetv1.SyncResponse_AskPositions{AskPositions: &fleetv1.AskPositions{}}}); err != nil {
+			return err
+		}
+		for {
+			m, err := c.Recv()
+			if err != nil {
+				return err
+			}
+			if p := m.GetPositions(); p != nil {
+				answers <- p
+			}
+		}
+	})
+	pod := snapshot.Slot{State: snapshot.Ready, Address: netip.MustParseAddr("10.0.0.1"), Port: 80, Weight: 100, Endpoint: "shop/" + strings.Repeat("p", 900)}
+	tables := map[string]snapshot.TableDelta{}
+	for i := range 400 {
+		slots := map[int]snapshot.Slot{1: pod, 2: {Since: 6}}
+		tables[fmt.Sprint("web-", i)] = snapshot.TableDelta{Reset: true, Length: 4, Slots: slots, Version: snapshot.Version{Epoch: 1, Number: 6}}
+	}
+	h := newHolder()
+	h.gen = snapshot.EmptyGeneration().Apply(snapshot.GenerationDelta{Tables: tables}, snapshot.Version{Epoch: 1, Number: 7})
+	connect(t, h, report.New(), nil, address)
+	var a wire.PositionAssembler
+	for {
+		got, complete, err := a.Add(within(t, "positions", answers))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !complete {
+			continue
+		}
+		told := got.Tables["web-7"]
+		if got.Generation.Version.Number != 7 || len(got.Tables) != 400 || told.Length != 4 || len(told.Slots) != 2 ||
+			told.Slots[0].Index != 1 || told.Slots[0].Endpoint != pod.Endpoint || told.Slots[1].Since != 6 {
+			t.Errorf("told %d tables of %v, one is %+v", len(got.Tables), got.Generation, told)
+		}
+		return
 	}
 }

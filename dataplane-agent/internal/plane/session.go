@@ -125,6 +125,10 @@ func (s *session) take(ctx context.Context, m *fleetv1.SyncResponse) error {
 	case *fleetv1.SyncResponse_AskBuckets:
 		h := s.client.node.Hello()
 		s.answer(&fleetv1.SyncRequest{Message: &fleetv1.SyncRequest_Buckets{Buckets: wire.Buckets(x.AskBuckets, h.Revision, h.Generation)}})
+	case *fleetv1.SyncResponse_AskPositions:
+		for _, frame := range wire.PositionFrames(s.client.node.Hello().Generation, wire.FrameSize) {
+			s.answer(&fleetv1.SyncRequest{Message: &fleetv1.SyncRequest_Positions{Positions: frame}})
+		}
 	case *fleetv1.SyncResponse_Inspect:
 		s.inspect(ctx, x.Inspect)
 	case *fleetv1.SyncResponse_Heartbeat:
