@@ -15,7 +15,10 @@ type Info struct {
 	Description string
 	// Stopping says that the worker is leaving.
 	Stopping bool
-	MaxConn  int
+	// MaxConn is how many connections the worker takes now, HardMaxConn how many it was started for.
+	MaxConn, HardMaxConn int
+	// ConnRate, SessRate and SSLRate limit what is new in a second, 0 if nothing does.
+	ConnRate, SessRate, SSLRate int
 	// Started is when the worker started, to the second, by the machine's clock; Uptime how long it has run.
 	Started time.Time
 	Uptime  time.Duration
@@ -63,6 +66,14 @@ func ParseInfo(text string) (Info, error) {
 			stopping, i.Stopping = true, number(name, value) != 0
 		case "Maxconn":
 			i.MaxConn = number(name, value)
+		case "Hard_maxconn":
+			i.HardMaxConn = number(name, value)
+		case "ConnRateLimit":
+			i.ConnRate = number(name, value)
+		case "SessRateLimit":
+			i.SessRate = number(name, value)
+		case "SslRateLimit":
+			i.SSLRate = number(name, value)
 		case "Uptime_sec":
 			i.Uptime = time.Duration(number(name, value)) * time.Second
 		case "Start_time_sec":

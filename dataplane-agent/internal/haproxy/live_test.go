@@ -17,7 +17,7 @@ func TestServersState(t *testing.T) {
 		m.start()
 		r := m.dial()
 		placeholder, local := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("127.0.0.1")
-		eventually(t, "the check of s5 has failed", func() bool { return server(t, r, "s5").Check == CheckFailed })
+		eventually(t, "the check of s5 has failed", func() bool { s := server(t, r, "s5"); return s.Check == CheckFailed && !s.Up })
 		got, err := r.ServersState(within(t, 5*time.Second), "b")
 		if err != nil {
 			t.Fatal(err)
@@ -278,6 +278,42 @@ func TestProbe(t *testing.T) {
 		}
 		if got, err := r.Probe(within(t, 5*time.Second), "nowhere"); err != nil || got.AddServer || !got.MapVersions {
 			t.Errorf("Probe of no backend = %+v, %v", got, err)
+		}
+	})
+}
+
+// What `show stat` says of frontends, backends and servers is read as it is, and follows what is done by hand.
+func TestStats(t *testing.T) {
+	each(t, func(t *testing.T, v version) {
+		m := newMachine(t, v)
+		m.start()
+		r := m.dial()
+		read := func(kinds int, proxies ...string) []Stat {
+			t.Helper()
+			info, stats, err := r.InfoAndStats(within(t, 5*time.Second), kinds, proxies...)
+			if err != nil || info.HardMaxConn <= 0 {
+				t.Fatal(info, err)
+			}
+			return stats
+		}
+		f := read(StatFrontend, "f", "nowhere")
+		if len(f) != 1 || f[0].Proxy != "f" || f[0].Name != "FRONTEND" || f[0].Status != "OPEN" || f[0].Limit <= 0 {
+			t.Fatalf("frontends %+v", f)
+		}
+		must(t, r, "set maxconn frontend f 7", "disable frontend f", "set maxconn server b/s2 3")
+		if f = read(StatFrontend); f[0].Status != "PAUSED" || f[0].Limit != 7 {
+			t.Errorf("frontends %+v", f)
+		}
+		must(t, r, "enable frontend f", "shutdown frontend f")
+		if f = read(StatFrontend, "f"); f[0].Status != "STOP" {
+			t.Errorf("frontends %+v", f)
+		}
+		limits := map[string]int{}
+		for _, s := range read(StatBackend|StatServer, "b") {
+			limits[s.Name] = s.Limit
+		}
+		if limits["s2"] != 3 || limits["s3"] != 0 || limits["BACKEND"] <= 0 {
+			t.Errorf("limits %v", limits)
 		}
 	})
 }

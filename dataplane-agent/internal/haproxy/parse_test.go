@@ -177,6 +177,28 @@ func FuzzServersState(f *testing.F) {
 	})
 }
 
+// An answer that was cut off is an error, never one with fewer columns; a list that lacks rows at its end is what it is.
+func FuzzStats(f *testing.F) {
+	f.Add("# pxname,svname,qcur,qmax,scur,smax,slim,stot,bin,status,\nweb,FRONTEND,,,0,0,9979,0,0,OPEN,\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		stats, err := ParseStats(text)
+		if err != nil {
+			return
+		}
+		for _, s := range stats {
+			if s.Limit < 0 || strings.ContainsAny(s.Proxy+s.Name+s.Status, ",\n") {
+				t.Fatalf("%+v", s)
+			}
+		}
+		for cut := len(text) - 1; cut > max(0, len(text)-200); cut-- {
+			fewer, err := ParseStats(text[:cut])
+			if err == nil && (len(fewer) > len(stats) || !slices.Equal(fewer, stats[:len(fewer)])) {
+				t.Fatalf("cut at %d: %+v of %+v", cut, fewer, stats)
+			}
+		}
+	})
+}
+
 func FuzzInfo(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		if info, err := ParseInfo(text); err == nil && (info.PID <= 0 || !strings.Contains(text, "Stopping")) {

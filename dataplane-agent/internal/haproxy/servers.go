@@ -19,6 +19,8 @@ type Server struct {
 	Maint, Drain, Up bool
 	Op               OpState
 	Check            CheckResult
+	// Unchecked says that the server has a health check, and somebody has switched it off.
+	Unchecked bool
 }
 
 // OpState is what a server does.
@@ -52,6 +54,12 @@ func (s Server) Address() netip.AddrPort { return netip.AddrPortFrom(s.Addr, s.P
 const (
 	adminMaint = 0x01 | 0x02 | 0x20
 	adminDrain = 0x08 | 0x10
+)
+
+// The bits of srv_check_state: a check is configured, and it is switched on.
+const (
+	checkConfigured = 0x02
+	checkEnabled    = 0x04
 )
 
 // Servers is the answer for one backend.
@@ -88,7 +96,7 @@ func (r *Runtime) ServersStates(ctx context.Context, backends []string) ([]Serve
 }
 
 // columns are the places of what is read in a line.
-type columns struct{ backend, id, name, addr, op, admin, weight, check, port, count int }
+type columns struct{ backend, id, name, addr, op, admin, weight, check, checking, port, count int }
 
 // ParseServersState reads the answer to `show servers state`, version 1. Its second line names the columns.
 func ParseServersState(text string) ([]Server, error) {
@@ -129,7 +137,7 @@ func parseHeader(header string) (columns, error) {
 	c := columns{}
 	found := map[string]*int{
 		"be_name": &c.backend, "srv_id": &c.id, "srv_name": &c.name, "srv_addr": &c.addr, "srv_op_state": &c.op, "srv_admin_state": &c.admin,
-		"srv_uweight": &c.weight, "srv_check_result": &c.check, "srv_port": &c.port,
+		"srv_uweight": &c.weight, "srv_check_result": &c.check, "srv_check_state": &c.checking, "srv_port": &c.port,
 	}
 	names := strings.Fields(strings.TrimPrefix(header, "#"))
 	c.count = len(names)
@@ -163,6 +171,8 @@ func (c columns) parse(f []string) (Server, error) {
 		Maint: admin&adminMaint != 0, Drain: admin&adminDrain != 0, Up: op != OpStopped, Op: op,
 		Check: CheckResult(number(f[c.check], 8)), //nolint:gosec // Bounded by the bits.
 	}
+	checking := number(f[c.checking], 8)
+	s.Unchecked = checking&checkConfigured != 0 && checking&checkEnabled == 0
 	if addr, parseErr := netip.ParseAddr(f[c.addr]); parseErr == nil {
 		s.Addr = addr // "-" or a name otherwise: a server that has no address
 	}

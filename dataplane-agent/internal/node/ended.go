@@ -78,8 +78,7 @@ func (n *Node) filesWritten(now time.Time, t *task, r taskResult) {
 	}
 	n.mended(aboutFiles)
 	if t.audit && len(r.written) > 0 && len(t.touched) == 0 {
-		n.observed.drifts += uint64(len(r.written))
-		n.metrics.drift(len(r.written))
+		n.drifted(len(r.written))
 		n.log.Warn().Strs("files", r.written).Msg("the configuration on disk was changed by somebody else; it is written anew")
 	}
 }

@@ -43,6 +43,9 @@ func (n *Node) look(ctx context.Context) {
 		n.verified = now
 		n.verify(ctx, now)
 	}
+	if n.worker != nil {
+		n.watchIntake(ctx, now)
+	}
 	if n.worker != nil && !n.looking {
 		n.looking = true
 		go func(worker haproxy.Identity) {
@@ -116,13 +119,14 @@ func (n *Node) verify(ctx context.Context, now time.Time) {
 	}
 	repaired, err := n.repairMaps(ctx)
 	if drifted += repaired; drifted > 0 {
-		n.observed.drifts += uint64(drifted)
-		n.metrics.drift(drifted)
+		n.drifted(drifted)
 		n.log.Warn().Int("backends_and_maps", drifted).Msg("the worker was changed by somebody else; it is repaired")
 	}
 	if err != nil {
 		n.lost(ctx, now, err)
+		return
 	}
+	n.watchHealth(ctx, now, servers)
 }
 
 // strangers counts the servers that somebody has added to backends of the revision and that take traffic. They have no slot, so a reload is to remove them.

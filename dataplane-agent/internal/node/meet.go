@@ -131,7 +131,7 @@ func (n *Node) met(now time.Time, id haproxy.Identity) {
 		n.restarted()
 	}
 	n.last, n.verified, n.audited = id, now, now
-	n.down, n.repair = false, plan.None
+	n.down, n.repair, n.odd = false, plan.None, nil
 	n.excepted.forget(fleetv1.Code_CODE_SLOT_REFUSED) // another worker may take them
 	n.everythingStale()
 }
@@ -165,7 +165,7 @@ func (n *Node) repairMaps(ctx context.Context) (repaired int, err error) {
 		case errors.Is(err, haproxy.ErrNoSuchMap): // no line of the configuration uses it
 		case errors.Is(err, worker.ErrNotVisible), errors.Is(err, haproxy.ErrRefused):
 			n.log.Warn().Err(err).Msg("a map cannot be written at run time; a reload brings it")
-			n.repair = plan.Map
+			n.repair = max(n.repair, plan.Map) // what it is to be repaired for already weighs more
 		case err != nil:
 			return repaired, fmt.Errorf("compare map %s of worker %d: %w", m.Name, n.worker.Process.PID, err)
 		}

@@ -64,6 +64,8 @@ type Node struct {
 	planned planned
 	// repair is why the worker cannot be brought to what is held at run time, whatever is planned; None if it can.
 	repair plan.Reason
+	// odd is what the last look has found that the worker lets in otherwise than it should.
+	odd []plan.Amendment
 	// by and reason say how the loaded revision came into the worker.
 	by     fleetv1.By
 	reason plan.Reason

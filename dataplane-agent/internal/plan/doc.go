@@ -10,4 +10,5 @@
 //	        has one at every moment between.
 //	PLAN-4  A server that stays ready while its address is written over gets address and port in one command, without maint.
 //	PLAN-5  The commands for a slot are those of that slot: the length of a plan follows what differs, not the size of the table.
+//	PLAN-6  What lets traffic in or keeps it out beside slots and maps is as the configuration says: a worker that was left alone needs no command for it.
 package plan
