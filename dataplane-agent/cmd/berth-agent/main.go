@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -19,14 +20,32 @@ import (
 // version is set by the linker.
 var version = "development"
 
+// The exit codes: it could not be done, or it was used wrongly.
+const (
+	exitFailed = 1
+	exitUsage  = 2
+)
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	err := command().ExecuteContext(ctx)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "berth-agent:", err)
-		os.Exit(1)
+		os.Exit(exitCode(err))
 	}
+}
+
+// failure is an error of an agent that was used rightly.
+type failure struct{ error }
+
+func (f failure) Unwrap() error { return f.error }
+
+func exitCode(err error) int {
+	if errors.As(err, &failure{}) {
+		return exitFailed
+	}
+	return exitUsage
 }
 
 func command() *cobra.Command {
@@ -53,7 +72,10 @@ func command() *cobra.Command {
 			if err := cfg.Validate(); err != nil {
 				return err //nolint:wrapcheck // It names the flags.
 			}
-			return app.Run(cmd.Context(), cfg, zerolog.New(os.Stderr).Level(level).With().Timestamp().Logger())
+			if err := app.Run(cmd.Context(), cfg, zerolog.New(os.Stderr).Level(level).With().Timestamp().Logger()); err != nil {
+				return failure{err}
+			}
+			return nil
 		},
 	}
 	f := c.Flags()
@@ -68,7 +90,7 @@ func command() *cobra.Command {
 	f.StringVar(&cfg.BindAddress, "bind-address", "all", "IP address that HAProxy listens on, or all")
 	f.BoolVar(&cfg.AddServers, "add-servers", true, "add servers to the running worker when a slot table outgrows it, where HAProxy can; false reloads instead")
 	f.DurationVar(&cfg.VerifyEvery, "verify-every", 30*time.Second, "how often everything is read back from HAProxy's worker, to repair what somebody else has changed in it or in its files")
-	f.StringVar(&cfg.MetricsAddress, "metrics-address", "", "HOST:PORT for /metrics and /healthz; none if empty")
+	f.StringVar(&cfg.MetricsAddress, "metrics-address", "", "HOST:PORT for /metrics and /healthz; none if empty; anywhere but on loopback it needs --tls-cert, --tls-key and --tls-ca")
 	f.StringVar(&cfg.TLS.Cert, "tls-cert", "", "this agent's certificate (PEM), for planes that are not on a loopback address")
 	f.StringVar(&cfg.TLS.Key, "tls-key", "", "key of --tls-cert (PEM)")
 	f.StringVar(&cfg.TLS.CA, "tls-ca", "", "CA that the plane's certificate is checked against (PEM)")

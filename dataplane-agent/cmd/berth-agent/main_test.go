@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -33,10 +35,23 @@ func TestWrongFlags(t *testing.T) {
 			}
 			cmd := command()
 			cmd.SetArgs(append([]string{"--state-dir", t.TempDir()}, c.args...))
-			if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("error %v, want one with %q", err, c.want)
+			if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) || exitCode(err) != exitUsage {
+				t.Errorf("error %v, want one of usage with %q", err, c.want)
 			}
 		})
+	}
+}
+
+// An agent that was used rightly and cannot do its work ends otherwise than one that was used wrongly: a supervisor may start the first again.
+func TestAStateDirectoryThatCannotBeUsed(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := command()
+	cmd.SetArgs([]string{"--state-dir", filepath.Join(file, "d"), "--haproxy", "/bin/true"})
+	if err := cmd.ExecuteContext(t.Context()); err == nil || exitCode(err) != exitFailed || !strings.Contains(err.Error(), file) {
+		t.Errorf("error %v", err)
 	}
 }
 

@@ -4,6 +4,7 @@ package app
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -17,6 +18,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/berth-proxy/berth/api/transport"
 	"github.com/berth-proxy/berth/dataplane-agent/internal/certs"
 	"github.com/berth-proxy/berth/dataplane-agent/internal/disk"
 	"github.com/berth-proxy/berth/dataplane-agent/internal/journal"
@@ -30,6 +32,10 @@ func Run(ctx context.Context, cfg Config, log zerolog.Logger) error {
 	credentials, err := cfg.TLS.Client(cfg.Planes...)
 	if err != nil {
 		return err //nolint:wrapcheck // It says which address and what to give.
+	}
+	metricsTLS, err := cfg.metricsTLS()
+	if err != nil {
+		return err
 	}
 	if err := disk.MakeDir(cfg.StateDir); err != nil {
 		return err
@@ -79,12 +85,24 @@ func Run(ctx context.Context, cfg Config, log zerolog.Logger) error {
 		group.Go(func() error { return client.Run(ctx) })
 	}
 	if cfg.MetricsAddress != "" {
-		group.Go(func() error { return serveMetrics(ctx, cfg.MetricsAddress, registry) })
+		group.Go(func() error { return serveMetrics(ctx, cfg.MetricsAddress, metricsTLS, registry) })
 	}
 	return group.Wait() //nolint:wrapcheck // Each says what it was doing.
 }
 
-func serveMetrics(ctx context.Context, address string, registry *prometheus.Registry) error {
+// metricsTLS is what the metrics are served with: nothing on a loopback address, where Prometheus may have no certificate.
+func (c *Config) metricsTLS() (*tls.Config, error) {
+	if c.MetricsAddress == "" || transport.Loopback(c.MetricsAddress) {
+		return nil, nil //nolint:nilnil // No configuration stands for plain text.
+	}
+	secure, err := c.TLS.ServerConfig(c.MetricsAddress)
+	if err != nil {
+		return nil, fmt.Errorf("--metrics-address: %w", err)
+	}
+	return secure, nil
+}
+
+func serveMetrics(ctx context.Context, address string, secure *tls.Config, registry *prometheus.Registry) error {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return fmt.Errorf("serve metrics: %w", err)
@@ -92,10 +110,15 @@ func serveMetrics(ctx context.Context, address string, registry *prometheus.Regi
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, TLSConfig: secure}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
-	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+	if secure != nil {
+		err = server.ServeTLS(l, "", "")
+	} else {
+		err = server.Serve(l)
+	}
+	if !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve metrics on %s: %w", address, err)
 	}
 	return nil

@@ -65,6 +65,8 @@ func (c *Config) Validate() error {
 	if c.MetricsAddress != "" {
 		if _, err := hostOf(c.MetricsAddress); err != nil {
 			errs = append(errs, fmt.Errorf("--metrics-address %q: give HOST:PORT", c.MetricsAddress))
+		} else if given, err := c.TLS.Given(); err == nil && !given && !transport.Loopback(c.MetricsAddress) {
+			errs = append(errs, fmt.Errorf("--metrics-address %s: %w", c.MetricsAddress, transport.ErrPlainText))
 		}
 	}
 	if c.VerifyEvery != 0 && c.VerifyEvery < time.Second {

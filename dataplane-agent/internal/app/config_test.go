@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/berth-proxy/berth/api/transport"
 )
 
 // valid is a configuration that needs no more than a binary.
@@ -59,8 +61,13 @@ func TestValidate(t *testing.T) {
 		"a state directory with a space": {func(c *Config) { c.StateDir = "/var/lib/berth 1" }, "--state-dir"},
 		"a long master socket":           {func(c *Config) { c.MasterSocket = "/" + strings.Repeat("a", 97) }, "--haproxy-master-socket"},
 		"no metrics port":                {func(c *Config) { c.MetricsAddress = "127.0.0.1" }, "--metrics-address"},
-		"no HAProxy":                     {func(c *Config) { c.HAProxy = "/no/such/haproxy" }, "--haproxy /no/such/haproxy"},
-		"a HAProxy that is a folder":     {func(c *Config) { c.HAProxy = "/" }, "--haproxy /"},
+		"metrics from elsewhere":         {func(c *Config) { c.MetricsAddress = "0.0.0.0:1" }, "--metrics-address 0.0.0.0:1"},
+		"metrics from elsewhere, secure": {func(c *Config) {
+			c.MetricsAddress = "10.0.0.1:1"
+			c.TLS = transport.Files{Cert: "c", Key: "k", CA: "a"}
+		}, ""},
+		"no HAProxy":                 {func(c *Config) { c.HAProxy = "/no/such/haproxy" }, "--haproxy /no/such/haproxy"},
+		"a HAProxy that is a folder": {func(c *Config) { c.HAProxy = "/" }, "--haproxy /"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := valid(t)
