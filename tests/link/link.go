@@ -52,6 +52,8 @@ type pair struct {
 	// ended is closed when the pair was cut.
 	ended chan struct{}
 	once  sync.Once
+	// abandoned says that the plane is to see an open connection until the link is good again.
+	abandoned atomic.Bool
 }
 
 // end ends both sides at once, with a reset.
@@ -151,11 +153,12 @@ func (k *Link) Go(way Way) { k.set(func(s *state) { s.stopped[way] = false }) }
 // Slow bounds what passes in each direction of a connection, in bytes a second; 0 is no bound.
 func (k *Link) Slow(rate int) { k.set(func(s *state) { s.rate = rate }) }
 
-// Abandon cuts the node off while the plane goes on seeing its connection, as a network does that forgets one: until Restore nothing that the plane sends on
-// it arrives anywhere, and what the node had sent before arrives as soon as Up is not stopped. New connections are as any.
+// Abandon cuts the node off while the plane goes on seeing its connection, as a network does that forgets one: nothing that the plane sends on it arrives
+// anywhere, and what the node had sent and was held back arrives with Restore, before the connection ends. New connections are as any.
 func (k *Link) Abandon() {
 	k.set(func(s *state) { s.abandoned = true })
 	for _, p := range k.all() {
+		p.abandoned.Store(true)
 		abort(p.near)
 	}
 }
@@ -222,7 +225,7 @@ func (k *Link) copy(p *pair, way Way, from, to net.Conn) {
 		}
 		if n > 0 {
 			k.passed[way].Add(int64(n))
-			if _, failed := to.Write(buffer[:n]); failed != nil {
+			if _, failed := to.Write(buffer[:n]); failed != nil && !(way == Down && p.abandoned.Load()) {
 				err = failed
 			}
 		}
@@ -230,7 +233,11 @@ func (k *Link) copy(p *pair, way Way, from, to net.Conn) {
 			break
 		}
 	}
-	k.abandoned(p)
+	k.linger(p)
+	if tcp, ok := p.far.(*net.TCPConn); ok && way == Up && p.abandoned.Load() {
+		_ = tcp.CloseWrite() // so that what was held back arrives before the end
+		return
+	}
 	p.end()
 }
 
@@ -243,7 +250,7 @@ func (k *Link) pass(p *pair, way Way, n int) bool {
 			return false
 		}
 		var due <-chan time.Time
-		if !s.stopped[way] {
+		if !s.stopped[way] && (!p.abandoned.Load() || !s.abandoned) {
 			if s.rate == 0 || paid {
 				return true
 			}
@@ -259,11 +266,11 @@ func (k *Link) pass(p *pair, way Way, n int) bool {
 	}
 }
 
-// abandoned waits for as long as the side that is left is to see an open connection.
-func (k *Link) abandoned(p *pair) {
+// linger waits for as long as the side that is left is to see an open connection.
+func (k *Link) linger(p *pair) {
 	for {
 		s, changed := k.look()
-		if !s.abandoned || s.closed {
+		if !p.abandoned.Load() || !s.abandoned || s.closed {
 			return
 		}
 		select {

@@ -133,17 +133,32 @@ func TestASlowLinkIsAsSlowAsItIsSaid(t *testing.T) {
 }
 
 func TestLINK2AnAbandonedSideSeesItsConnection(t *testing.T) {
-	k, near, far := connected(t)
+	address, conns := target(t)
+	k := New(t, address)
+	dial := func() (near, far net.Conn) {
+		near, err := net.Dial("tcp", k.Address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		far = <-conns
+		t.Cleanup(func() { _, _ = near.Close(), far.Close() })
+		return near, far
+	}
+	near, far := dial()
 	k.Stop(Up)
 	say(t, near, "late")
 	silent(t, far) // and the relay has read it meanwhile: what it has not read is lost with the connection
 	k.Abandon()
 	gone(t, near)
-	silent(t, far)
 	k.Go(Up)
-	hear(t, far, "late")
+	newNear, newFar := dial()
+	say(t, newNear, "new")
+	hear(t, newFar, "new")
 	say(t, far, "into the void")
 	silent(t, far)
 	k.Restore()
+	hear(t, far, "late")
 	gone(t, far)
+	say(t, newFar, "still there")
+	hear(t, newNear, "still there")
 }
