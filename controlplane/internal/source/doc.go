@@ -17,7 +17,7 @@
 //	       delivers a new object, a reader that wants another form makes a copy.
 //	SRC-2  A batch is taken whole or not at all: no reader sees half of one.
 //	SRC-3  Silence is never deletion. A source that cannot read keeps what it has delivered and says since when it is failing;
-//	       a row goes only when the source has seen that its object is gone.
+//	       a row goes only when the source has seen that its object is gone, or when an operator says that it is (Forgetter).
 //	SRC-4  A row is put only when its content changed; a report is sent only when what it says changed.
 //	SRC-5  Every row and report of a source carries the source's name as its cluster.
 package source

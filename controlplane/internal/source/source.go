@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -15,6 +16,21 @@ type Source interface {
 	// returns, and it calls sink from one goroutine only.
 	Run(ctx context.Context, sink Sink) error
 }
+
+// Forgetter is a source of which an operator can say that what cannot be read of it at this moment counts as deleted.
+type Forgetter interface {
+	// Forget delivers that from the goroutine of Run, and returns how many objects went when the sink has it. The word is kept in State.Forgotten until
+	// something new happens to what was forgotten; what can be read again simply comes back. It fails with ErrNothingToForget, with
+	// ErrEnded, or as ctx does.
+	Forget(ctx context.Context) (removed int, err error)
+}
+
+var (
+	// ErrNothingToForget is Forget's answer when all of the source can be read.
+	ErrNothingToForget = errors.New("all of it can be read, so there is nothing to forget")
+	// ErrEnded is Forget's answer when Run has returned.
+	ErrEnded = errors.New("the source is not running any longer")
+)
 
 // Sink takes what a source delivers. The sink owns the batch and its slices from then on.
 type Sink interface {
@@ -31,6 +47,9 @@ type Batch struct {
 	// Full says that this is a list: Put and Reports are all there are, and what is not among them is gone.
 	Full bool
 
+	// ByHand says that an operator ordered what goes in this batch: nobody holds it back.
+	ByHand bool
+
 	Put     []Row
 	Gone    []Key
 	Reports []Report
@@ -45,7 +64,7 @@ type State struct {
 	Listed bool
 
 	// Synced says that since the plane started everything could be read at least once: there was a list without an unreadable
-	// part, or the unreadable parts were mended since. Only then is an object that is not there known not to be there.
+	// part, or the unreadable parts were mended or forgotten since. Only then is an object that is not there known not to be there.
 	Synced bool
 
 	// StaleSince is since when the source has been failing, in whole or in part; zero when all of it is fresh.
@@ -53,6 +72,11 @@ type State struct {
 
 	// Error says what is wrong and what to do, while StaleSince is set.
 	Error string
+
+	// Forgotten is since when something that cannot be read counts as deleted by an operator's word, and Ignored says what. It is no part of StaleSince and
+	// Error. A source that can be read and has no object at all can be forgotten, too: then it is meant to have none.
+	Forgotten time.Time
+	Ignored   string
 }
 
 // Severity is how bad a problem is for its object.

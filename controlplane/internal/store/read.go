@@ -50,6 +50,27 @@ func (r Read) Secret(cluster, namespace, name string) *corev1.Secret {
 	return object[*corev1.Secret](r, source.KindSecret, cluster, namespace, name)
 }
 
+// Object gives an object by its key, nil when there is none.
+func (r Read) Object(k source.Key) source.Object {
+	if row := first[*source.Row](r.txn, string(k.Kind), indexID, k.Cluster, k.Namespace, k.Name); row != nil {
+		return row.Object
+	}
+	return nil
+}
+
+// RowsOf gives every row of a source, by kind.
+func (r Read) RowsOf(name string) iter.Seq[source.Row] {
+	return func(yield func(source.Row) bool) {
+		for _, kind := range source.Kinds() {
+			for row := range each[*source.Row](r.txn, string(kind), indexID+"_prefix", name) {
+				if !yield(*row) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // Problems gives everything that sources report, by source and origin, in the order of each report.
 func (r Read) Problems() iter.Seq[source.Problem] { return r.problems(indexID) }
 
