@@ -148,27 +148,22 @@ func (t Table) slot(to []Command, i int, have, want Server) []Command {
 	return to
 }
 
-// add adds the commands for a slot that the worker has no server for. A server is added in maintenance.
+// add adds the commands for a slot that the worker has no server for. A server is added in maintenance, as a free slot, and is then given its endpoint as any free
+// slot is: HAProxy 2.6 derives the cookie of a server from its address where the address changes, and gives none to one that was added with it.
 func (t Table) add(to []Command, i int) []Command {
-	want := t.Want[i]
-	words := render.AddServer(t.Backend, i, want, t.Options)
+	free := snapshot.Slot{}
+	words := render.AddServer(t.Backend, i, free, t.Options)
 	for n, w := range words {
 		words[n] = render.Escape(w)
 	}
-	server := t.Backend + "/" + render.ServerName(i)
-	put := func(p Phase, l string) { to = append(to, Command{p, l, t.Backend, i}) }
-	put(Add, strings.Join(words, " "))
+	put := func(l string) { to = append(to, Command{Add, l, t.Backend, i}) }
+	put(strings.Join(words, " "))
 	if slices.Contains(t.Options, "check") {
-		put(Add, "enable health "+server)
+		put("enable health " + t.Backend + "/" + render.ServerName(i))
 	}
-	switch want.State {
-	case snapshot.Ready:
-		put(Enable, "set server "+server+" state ready")
-	case snapshot.Drain:
-		put(Draining, "set server "+server+" state drain")
-		put(Draining, "set server "+server+" weight "+strconv.Itoa(int(want.Weight)))
-	}
-	return to
+	have := Wanted(free)
+	have.Weight = snapshot.DefaultWeight
+	return t.slot(to, i, have, Wanted(t.Want[i]))
 }
 
 // Vacate returns the commands that make a slot free whatever it was, for one that HAProxy refused.

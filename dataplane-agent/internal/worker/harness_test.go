@@ -55,6 +55,7 @@ defaults berth
 frontend web from berth
     bind unix@%[1]s/web.sock
     http-request set-var(txn.b) path,map_str(maps/m.map)
+    use_backend sticky if { path /sticky }
     use_backend %%[var(txn.b)]
 backend a from berth
     server s1 192.0.2.1:1 id 1 weight 100 disabled
@@ -66,6 +67,11 @@ backend static from berth
     server s2 192.0.2.1:1 id 2 weight 100 disabled
 backend empty from berth
     balance roundrobin
+backend sticky from berth
+    balance roundrobin
+    cookie stay insert indirect nocache httponly dynamic
+    dynamic-cookie-key any
+    server s1 192.0.2.1:1 id 1 weight 100 disabled
 backend others from berth
     server old 127.0.0.1:9 id 1
     server s2 127.0.0.1:9 id 2
@@ -227,9 +233,9 @@ func (f *scripted) written() []string {
 
 // state is an answer to `show servers state`: of each server its backend, name, address, port, weight, and the admin state.
 func state(servers ...[6]string) string {
-	text := "1\n# be_id be_name srv_id srv_name srv_addr srv_op_state srv_admin_state srv_uweight srv_check_result srv_port\n"
+	text := "1\n# be_id be_name srv_id srv_name srv_addr srv_op_state srv_admin_state srv_uweight srv_check_result srv_check_state srv_port\n"
 	for i, s := range servers {
-		text += fmt.Sprintf("2 %s %d %s %s 2 %s %s 1 %s\n", s[0], i+1, s[1], s[2], s[5], s[4], s[3])
+		text += fmt.Sprintf("2 %s %d %s %s 2 %s %s 1 0 %s\n", s[0], i+1, s[1], s[2], s[5], s[4], s[3])
 	}
 	return text
 }

@@ -294,7 +294,11 @@ func (w *Worker) place(ctx context.Context, commands []plan.Command, touched map
 		return nil, err
 	}
 	hidden, err := w.await(ctx, slices.Collect(maps.Keys(placed)), func(b string) bool {
+		_, fixed := w.fixed[b]
 		for _, i := range placed[b] {
+			if fixed && i >= len(w.have[b]) {
+				continue // it could not be added
+			}
 			if i >= len(w.have[b]) || w.have[b][i].Address != plan.Wanted(touched[b].Slots[i]).Address && out.Refused[Slot{b, i}] == "" {
 				return false
 			}
