@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -13,10 +15,12 @@ import (
 //
 // Nothing is decided by the master's answer (HAPROXY-3). What counts is who answers at the worker's socket: a worker that the master did not have
 // before the reload, and that is not leaving. Both workers accept there for a moment, so several looks may still meet the one before.
+//
+// A master whose socket's file is gone is told by a signal, and puts it back.
 func Reload(ctx context.Context, master, socket string, previous Identity) (Identity, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	before, err := showPatiently(ctx, master, socket)
+	before, ordered, err := prepare(ctx, master, socket)
 	if err != nil {
 		return Identity{}, err
 	}
@@ -28,10 +32,11 @@ func Reload(ctx context.Context, master, socket string, previous Identity) (Iden
 	_ = TrimLog(stateDir) // a log that stays long harms less than a reload that does not happen
 	logAt := logSize(stateDir)
 	answer := make(chan string, 1)
-	go func() {
-		text, _ := command(ctx, master, "reload") // before 2.7 there is none; it is for people anyway
-		answer <- text
-	}()
+	if ordered {
+		answer <- ""
+	} else {
+		go func() { answer <- order(ctx, master, before) }()
+	}
 	w := waiter{master: master, socket: socket, process: process, previous: previous, before: before}
 	id, err := w.wait(ctx)
 	if errors.Is(err, errReloadFailed) {
@@ -46,18 +51,69 @@ func Reload(ctx context.Context, master, socket string, previous Identity) (Iden
 // and does not listen meanwhile; how long that takes follows the size of the configuration.
 const patience = 10 * time.Second
 
-// showPatiently is Show for a master that may be busy with itself.
-func showPatiently(ctx context.Context, master, socket string) (Processes, error) {
-	p, err := Show(ctx, master)
+// prepare returns what the master has before a reload. A master may be busy with itself. One whose socket is gone is told to reload already.
+func prepare(ctx context.Context, master, socket string) (p Processes, ordered bool, err error) {
+	p, err = Show(ctx, master)
 	for end := time.Now().Add(patience); err != nil && time.Now().Before(end); p, err = Show(ctx, master) {
-		if _, servingErr := serving(ctx, socket); errors.Is(err, ErrNotRunning) && servingErr != nil {
-			return p, err
+		switch _, servingErr := serving(ctx, socket); {
+		case errors.Is(err, fs.ErrNotExist):
+			process, children, ok := FindMaster(master)
+			if !ok {
+				return p, false, err
+			}
+			if signalErr := signalled(process); signalErr == nil {
+				return Processes{Master: process.PID, Reloads: -1, Workers: children}, true, nil
+			}
+		case errors.Is(err, ErrNotRunning) && servingErr != nil:
+			if _, _, lives := FindMaster(master); !lives {
+				return p, false, err
+			}
 		}
 		if pauseErr := pause(ctx, pollEvery); pauseErr != nil {
-			return p, fmt.Errorf("%w: %w", err, pauseErr)
+			return p, false, fmt.Errorf("%w: %w", err, pauseErr)
 		}
 	}
-	return p, err
+	return p, false, err
+}
+
+const (
+	// orderAgain is how long an order is given to be followed, before it is taken for dropped.
+	orderAgain = 500 * time.Millisecond
+	// busy is what a master says that is reloading for somebody else.
+	busy = "Another reload is still in progress"
+)
+
+// order tells the master to reload until it does, and returns its answer. Before 2.7 there is none, and a master that is busy with itself takes connections and
+// drops them; a later one says that it is busy.
+func order(ctx context.Context, master string, before Processes) string {
+	for {
+		text, err := command(ctx, master, "reload")
+		switch {
+		case ctx.Err() != nil, err == nil && !strings.Contains(text, busy):
+			return text
+		case err != nil && !errors.Is(err, ErrNotRunning) && begun(ctx, master, before):
+			return text
+		}
+		if pause(ctx, askMasterEvery) != nil {
+			return text
+		}
+	}
+}
+
+// begun says whether a master that gave no answer follows the order.
+func begun(ctx context.Context, master string, before Processes) bool {
+	for since := time.Now(); ; {
+		p, err := Show(ctx, master)
+		switch {
+		case ctx.Err() != nil, err == nil && (p.Master != before.Master || p.Reloads > before.Reloads):
+			return true
+		case err == nil && time.Since(since) > orderAgain:
+			return false
+		}
+		if pause(ctx, askMasterEvery) != nil {
+			return true
+		}
+	}
 }
 
 // answerWithin is how long the log of a failed reload is waited for. It comes with the failure.
