@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -126,7 +127,8 @@ func (c *Client) delay(failures int) time.Duration {
 
 // stream runs one stream to its end and says whether the plane has welcomed the node.
 func (c *Client) stream(ctx context.Context, address string) (welcomed bool, err error) {
-	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(c.cfg.Credentials),
+	arrived := &atomic.Int64{}
+	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(counting{c.cfg.Credentials, arrived}),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: c.cfg.Dial}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(wire.MaxMessage), grpc.MaxCallSendMsgSize(wire.MaxMessage)))
 	if err != nil {
@@ -139,7 +141,7 @@ func (c *Client) stream(ctx context.Context, address string) (welcomed bool, err
 	if err != nil {
 		return false, fmt.Errorf("open a stream to plane %s: %w", address, err)
 	}
-	s := newSession(c, stream, cancel)
+	s := newSession(c, stream, arrived, cancel)
 	if err := s.greet(); err != nil {
 		return false, fmt.Errorf("greet plane %s: %w", address, err)
 	}

@@ -26,6 +26,8 @@ type session struct {
 	welcomed atomic.Bool
 	// heard is since when the receiver waits for a message, in nanoseconds; 0 while the node takes one in.
 	heard atomic.Int64
+	// arrived counts the bytes of the connection.
+	arrived *atomic.Int64
 
 	// assembler is the receiver's alone.
 	assembler wire.Assembler
@@ -39,8 +41,10 @@ type session struct {
 	waiting    sync.WaitGroup
 }
 
-func newSession(c *Client, stream grpc.BidiStreamingClient[fleetv1.SyncRequest, fleetv1.SyncResponse], cancel context.CancelCauseFunc) *session {
-	s := &session{client: c, stream: stream, cancel: cancel, wake: make(chan struct{}, 1)}
+func newSession(
+	c *Client, stream grpc.BidiStreamingClient[fleetv1.SyncRequest, fleetv1.SyncResponse], arrived *atomic.Int64, cancel context.CancelCauseFunc,
+) *session {
+	s := &session{client: c, stream: stream, arrived: arrived, cancel: cancel, wake: make(chan struct{}, 1)}
 	s.heard.Store(time.Now().UnixNano())
 	return s
 }
@@ -96,18 +100,29 @@ func (s *session) receive(ctx context.Context) error {
 	}
 }
 
+// trickle is how many bytes in a quarter of the silence are a message that comes slowly; what gRPC says by itself is less.
+const trickle = 512
+
 // watch ends a stream that is open and carries nothing. It is no part of the sender, which is held up as soon as the other side reads nothing (PLANE-2).
 func (s *session) watch(ctx context.Context) {
 	ticks := time.NewTicker(s.client.cfg.Silence / 4)
 	defer ticks.Stop()
+	var before int64
+	var moved time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticks.C:
 		}
+		if arrived := s.arrived.Load(); arrived-before >= trickle {
+			before, moved = arrived, time.Now()
+		}
 		heard := s.heard.Load()
-		if silent := time.Since(time.Unix(0, heard)); heard != 0 && silent > s.client.cfg.Silence {
+		if heard == 0 {
+			continue
+		}
+		if silent := min(time.Since(time.Unix(0, heard)), time.Since(moved)); silent > s.client.cfg.Silence {
 			s.cancel(fmt.Errorf("%w: %s", errSilent, silent.Round(time.Millisecond)))
 			return
 		}

@@ -154,3 +154,86 @@ func TestPLANE1_AnAddressThatSaysNothingIsLeftForTheNext(t *testing.T) {
 	connect(t, newHolder(), report.New(), func(c *plane.Config) { c.Dial = 200 * time.Millisecond }, mute.Addr().String(), good)
 	within(t, "a stream to the plane that answers", came)
 }
+
+// A plane on a slow line: each of its messages takes longer than a stream may be silent, and none of them is lost.
+func TestPLANE2_AMessageThatComesSlowlyIsHeard(t *testing.T) {
+	streams := make(chan struct{}, 16)
+	received := make(chan *fleetv1.Received, 1)
+	address := serve(t, func(c conversation) error {
+		streams <- struct{}{}
+		if _, err := c.Recv(); err != nil {
+			return err
+		}
+		if err := welcome(c, 1); err != nil {
+			return err
+		}
+		u := wire.Everything(revisionOf(3000), nil)
+		u.ID = 1
+		if err := sendUpdate(c, u, wire.FrameSize); err != nil {
+			return err
+		}
+		for {
+			m, err := c.Recv()
+			if err != nil {
+				return err
+			}
+			if r := m.GetReceived(); r != nil {
+				received <- r
+			}
+		}
+	})
+	slow := slowly(t, address, 40_000)
+	connect(t, newHolder(), report.New(), func(c *plane.Config) { c.Silence = 400 * time.Millisecond }, slow)
+	if r := within(t, "received", received); r.GetCode() != fleetv1.Code_CODE_OK {
+		t.Errorf("received %v", r)
+	}
+	if n := len(streams); n != 1 {
+		t.Errorf("%d streams, want the one", n)
+	}
+}
+
+// slowly relays connections to an address, so many bytes a second from there.
+func slowly(t *testing.T, address string, rate int) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	relay := func(near net.Conn) {
+		far, err := net.Dial("tcp", address)
+		if err != nil {
+			_ = near.Close()
+			return
+		}
+		end := context.AfterFunc(ctx, func() { _, _ = near.Close(), far.Close() })
+		defer end()
+		running.Go(func() {
+			_, _ = io.Copy(far, near)
+			_ = far.Close()
+		})
+		for ctx.Err() == nil {
+			if _, err := io.CopyN(near, far, int64(rate/100)); err != nil {
+				break
+			}
+			<-time.After(10 * time.Millisecond)
+		}
+		_ = near.Close()
+	}
+	running.Go(func() {
+		for {
+			near, err := l.Accept()
+			if err != nil {
+				return
+			}
+			running.Go(func() { relay(near) })
+		}
+	})
+	t.Cleanup(func() {
+		cancel()
+		_ = l.Close()
+		running.Wait()
+	})
+	return l.Addr().String()
+}
