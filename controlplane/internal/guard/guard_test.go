@@ -85,8 +85,15 @@ func site(from, to int) []string {
 	return list
 }
 
-func (r *rig) gone(words ...string) { r.guard.Deliver(source.Batch{Source: "home", Gone: keys(words...)}) }
-func (r *rig) put(words ...string)  { r.guard.Deliver(source.Batch{Source: "home", Put: rows(words...)}) }
+func (r *rig) gone(words ...string) {
+	r.guard.Deliver(source.Batch{Source: "home", Gone: keys(words...)})
+}
+func (r *rig) put(words ...string) {
+	r.guard.Deliver(source.Batch{Source: "home", Put: rows(words...)})
+}
+
+// pass lets the bubble's time go on.
+func (r *rig) pass(d time.Duration) { <-time.After(d) }
 
 // has says how many objects of home the store has.
 func (r *rig) has(want int) {
@@ -126,9 +133,9 @@ func TestGUARD1WhatIsHeldGoesInTheEnd(t *testing.T) {
 		if _, _, err := r.store.Next(r.t.Context()); err != nil { // the first list
 			t.Fatal(err)
 		}
-		time.Sleep(Hold - time.Millisecond)
+		r.pass(Hold - time.Millisecond)
 		r.has(40)
-		time.Sleep(time.Millisecond)
+		r.pass(time.Millisecond)
 		r.has(16)
 		r.holds(0)
 		r.logged("is removed")
@@ -202,7 +209,7 @@ func TestGUARD2AllElseFlows(t *testing.T) {
 				if src, _ := read.Source("home"); src.State != *state {
 					t.Errorf("the state is %+v", src.State)
 				}
-				time.Sleep(Hold)
+				r.pass(Hold)
 				r.has(18)
 			})
 		})
@@ -214,24 +221,24 @@ func TestGUARD3Growth(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.gone(site(0, 12)...)
 		for i := 12; i < 18; i++ {
-			time.Sleep(Hold - time.Second)
+			r.pass(Hold - time.Second)
 			r.has(40)
 			r.gone(site(i, i+1)...)
 		}
-		time.Sleep(Bound - 6*(Hold-time.Second) - time.Millisecond)
+		r.pass(Bound - 6*(Hold-time.Second) - time.Millisecond)
 		r.has(40)
 		r.holds(36)
-		time.Sleep(time.Millisecond)
+		r.pass(time.Millisecond)
 		r.has(4)
 		r.logged("more objects vanished")
 	})
 	inBubble(t, func(r *rig) {
 		r.gone(site(0, 12)...)
-		time.Sleep(time.Second)
+		r.pass(time.Second)
 		r.gone(site(12, 13)...)
-		time.Sleep(Hold - time.Millisecond)
+		r.pass(Hold - time.Millisecond)
 		r.has(40)
-		time.Sleep(time.Millisecond)
+		r.pass(time.Millisecond)
 		r.has(14)
 	})
 }
@@ -241,11 +248,11 @@ func TestGUARD3WhatIsNoGrowth(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.put("secret idle", "slice s19-b s19 10.3.0.1")
 		r.gone(site(0, 12)...)
-		time.Sleep(Hold - time.Second)
+		r.pass(Hold - time.Second)
 		r.gone("secret idle")
 		r.gone("slice s19-b s19")
 		r.has(40)
-		time.Sleep(time.Second)
+		r.pass(time.Second)
 		r.has(16)
 	})
 }
@@ -254,20 +261,20 @@ func TestGUARD3WhatIsNoGrowth(t *testing.T) {
 func TestGUARD4WhatComesBack(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.gone(site(0, 12)...)
-		time.Sleep(time.Second)
+		r.pass(time.Second)
 		r.put(site(0, 4)...)
 		r.holds(16)
-		time.Sleep(time.Second)
+		r.pass(time.Second)
 		r.put(site(4, 12)...)
 		r.holds(0)
 		r.logged("is back")
-		time.Sleep(Bound)
+		r.pass(Bound)
 		r.has(40)
 	})
 	inBubble(t, func(r *rig) {
 		r.gone(site(0, 12)...)
 		r.put(site(0, 4)...)
-		time.Sleep(Hold)
+		r.pass(Hold)
 		r.has(24)
 	})
 }

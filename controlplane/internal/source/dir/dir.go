@@ -21,13 +21,22 @@ type Source struct {
 	name, path string
 	log        zerolog.Logger
 	rescan     time.Duration
+
+	orders chan chan<- forgotten // to forget, with where the answer is wanted
+	ended  chan struct{}         // closed when Run has returned
 }
 
-var _ source.Source = (*Source)(nil)
+var (
+	_ source.Source    = (*Source)(nil)
+	_ source.Forgetter = (*Source)(nil)
+)
 
 // New gives the source that reads path and calls itself name. The path need not exist yet.
 func New(name, path string, log zerolog.Logger) *Source {
-	return &Source{name: name, path: path, log: log.With().Str("source", name).Logger(), rescan: Rescan}
+	return &Source{
+		name: name, path: path, log: log.With().Str("source", name).Logger(), rescan: Rescan,
+		orders: make(chan chan<- forgotten), ended: make(chan struct{}),
+	}
 }
 
 // NameOf is the name of a source that was given none: that of its folder.
@@ -43,6 +52,7 @@ func (s *Source) Name() string { return s.name }
 
 // Run delivers the directory's objects to sink until ctx ends.
 func (s *Source) Run(ctx context.Context, sink source.Sink) error {
+	defer close(s.ended)
 	root, err := filepath.Abs(s.path)
 	if err != nil {
 		return err
@@ -52,8 +62,8 @@ func (s *Source) Run(ctx context.Context, sink source.Sink) error {
 	r := newReader(s.name, root, s.rescan, w.add)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for {
-		batch, walked := r.pass(time.Now())
+	turn := func(now time.Time) {
+		batch, walked := r.pass(now)
 		if walked != nil {
 			w.only(walked.watch)
 		}
@@ -61,11 +71,19 @@ func (s *Source) Run(ctx context.Context, sink source.Sink) error {
 			s.tell(batch)
 			sink.Deliver(*batch)
 		}
+	}
+	for {
+		turn(time.Now())
 		timer.Reset(time.Until(r.next))
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-timer.C:
+		case answer := <-s.orders:
+			now := time.Now()
+			r.walkAt = now // what counts is what can be read at this moment
+			turn(now)
+			answer <- s.forget(r, sink, now)
 		case <-w.wake:
 			happened := w.take()
 			if happened.lost != nil {
@@ -84,10 +102,13 @@ func (s *Source) tell(b *source.Batch) {
 	if b.Full {
 		s.log.Info().Int("objects", len(b.Put)).Msg("listed")
 	}
-	if b.State != nil && b.State.Error != "" {
+	switch {
+	case b.State == nil:
+	case b.ByHand:
+		s.log.Warn().Str("forgotten", b.State.Ignored).Int("removed", len(b.Gone)).Msg("what cannot be read counts as deleted, by hand")
+	case b.State.Error != "":
 		s.log.Warn().Str("error", b.State.Error).Msg("source is faulty; what cannot be read stays as it was")
-	}
-	if b.State != nil && b.State.Error == "" && !b.Full {
+	case !b.Full:
 		s.log.Info().Msg("source can be read again")
 	}
 	told := 0

@@ -27,4 +27,8 @@
 //	       whose content changed are delivered (source.SRC-4).
 //	DIR-6  A swap of a symlink that several files lie behind, as kubelet and git-sync do it, is one batch.
 //	DIR-7  Each directory is read once, whatever symlinks lead to it, so that loops end.
+//	DIR-8  Files that go one after another, as rm -r takes them, go in one batch: none before the last has been gone for Rest, but none is waited
+//	       for longer than a second. So whoever judges a batch sees the whole of the accident.
+//	DIR-9  What an operator said is to be forgotten counts as deleted for as long as the very same cannot be read. What can be read again is back at
+//	       once, and what cannot be read for another reason is a fault again.
 package dir

@@ -2,6 +2,7 @@ package dir
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -109,6 +110,9 @@ func (r *recorder) text() string {
 	fmt.Fprintf(&b, "listed %t synced %t stale %t\n", r.state.Listed, r.state.Synced, !r.state.StaleSince.IsZero())
 	if r.state.Error != "" {
 		fmt.Fprintf(&b, "error %s\n", r.state.Error)
+	}
+	if r.state.Ignored != "" {
+		fmt.Fprintf(&b, "forgotten %s\n", r.state.Ignored)
 	}
 	var lines []string
 	for key, object := range r.rows {
@@ -227,6 +231,8 @@ func run(t *testing.T, s *Source) *recorder {
 //	want NAME         wait until the source says what NAME.want says
 //	same              nothing arrives
 //	batches N         between the last two of these, N batches changed rows
+//	forget N          what cannot be read is forgotten, and N objects go
+//	forget nothing    there is nothing to be forgotten
 //	load NAME         the offline loader says what NAME.want says
 func TestFlows(t *testing.T) {
 	scripts, err := filepath.Glob("testdata/flows/*.txtar")
@@ -244,6 +250,7 @@ func TestFlows(t *testing.T) {
 type flow struct {
 	script, root string
 	archive      *txtar.Archive
+	source       *Source
 	sink         *recorder
 	from, to     int // batches that changed rows when the last two waits were over
 }
@@ -292,8 +299,11 @@ func (f *flow) step(t *testing.T, args []string) error {
 		}
 		return os.Rename(path(2)+".new", path(2))
 	case "start":
-		f.sink = run(t, New("test", f.root, zerolog.Nop()))
+		f.source = New("test", f.root, zerolog.Nop())
+		f.sink = run(t, f.source)
 		return nil
+	case "forget":
+		return f.forget(t, args[1])
 	case "want":
 		want := args[1] + ".want"
 		if *update {
@@ -327,6 +337,22 @@ func (f *flow) step(t *testing.T, args []string) error {
 		return nil
 	}
 	return fmt.Errorf("no such step")
+}
+
+func (f *flow) forget(t *testing.T, want string) error {
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	got := "nothing"
+	switch removed, err := f.source.Forget(ctx); {
+	case err == nil:
+		got = fmt.Sprint(removed)
+	case !errors.Is(err, source.ErrNothingToForget):
+		return err
+	}
+	if got != want {
+		return fmt.Errorf("forgets %s", got)
+	}
+	return nil
 }
 
 func (f *flow) load() string {

@@ -270,6 +270,16 @@ func compareKeys(a, b source.Key) int {
 	return cmp.Or(strings.Compare(string(a.Kind), string(b.Kind)), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 }
 
+// delivered counts the objects that are in force.
+func (x *index) delivered() (n int) {
+	for _, s := range x.objects {
+		if s.object != nil {
+			n++
+		}
+	}
+	return n
+}
+
 // report is everything that there is to say about a file, or about a kind that is not read.
 func (x *index) report(origin string) []source.Problem {
 	if s, ok := x.skipped[origin]; ok {

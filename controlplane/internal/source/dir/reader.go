@@ -33,6 +33,9 @@ type reader struct {
 	blind     map[string]time.Time // since when what tree.faults has cannot be looked into
 	lost      map[string]time.Time // since when what tree.lost has is not there
 
+	forgotten map[string]fault // what an operator said counts as deleted, and when, by place; as long as the fault is the same
+	bare      time.Time        // when an operator said that having no object is meant; zero when nobody did, or since there is one
+
 	begun          time.Time // when the root was first found
 	listed, synced bool
 	told           source.State
@@ -61,6 +64,7 @@ func newReader(name, root string, rescan time.Duration, watch func(string)) *rea
 		name: name, root: root, rescan: rescan, limit: maxNames, watch: watch,
 		files: map[string]*file{}, marks: map[string]*mark{}, index: newIndex(name),
 		broken: map[string]fault{}, blind: map[string]time.Time{}, lost: map[string]time.Time{},
+		forgotten: map[string]fault{},
 	}
 }
 
@@ -85,13 +89,16 @@ func (r *reader) pass(now time.Time) (*source.Batch, *tree) {
 		walked = r.walk(now)
 	}
 	b := source.Batch{Source: r.name, Seen: r.settle(now)}
-	faults := r.faults(now)
+	faults := r.unforgotten(r.faults(now))
 	if !r.listed && r.complete(now) {
 		r.listed, b.Full, b.Seen = true, true, r.begun
 	}
 	if r.listed {
 		r.synced = r.synced || len(faults) == 0
 		b.Put, b.Gone, b.Reports = r.index.flush()
+		if len(b.Put) > 0 {
+			r.bare = time.Time{}
+		}
 	}
 	if state := r.state(faults); state != r.told {
 		r.told = state
@@ -117,6 +124,8 @@ func (r *reader) settle(now time.Time) time.Time {
 	seen := now
 	ready := map[string]sight{}
 	waiting := false
+	var leaving time.Time // when the last of the files that are gone will have been gone for long enough
+	late := false         // one of them has waited for the others for long enough
 	for rel, m := range r.marks {
 		look, sure := r.inspect(rel, m, now)
 		if !sure {
@@ -126,7 +135,10 @@ func (r *reader) settle(now time.Time) time.Time {
 		var ok bool
 		if ok, m.again = m.settle(look, now); ok {
 			ready[rel] = look
+		} else if !look.there && m.again.After(leaving) {
+			leaving = m.again
 		}
+		late = late || !look.there && m.restless(now)
 		if m.together && !m.restless(now) && (!ok || r.tree.unfinished || r.losing(now)) {
 			waiting = true
 		}
@@ -135,6 +147,10 @@ func (r *reader) settle(now time.Time) time.Time {
 		m := r.marks[rel]
 		if m.together && waiting {
 			m.again = m.seen.Add(patience) // the part that is waited for comes earlier
+			continue
+		}
+		if !ready[rel].there && now.Before(leaving) && !late {
+			m.again = leaving // what goes one after another goes in one step
 			continue
 		}
 		if !r.take(rel, ready[rel], now) {
@@ -186,22 +202,38 @@ const maxFaults = 3
 
 func (r *reader) state(faults map[string]fault) source.State {
 	state := source.State{Listed: r.listed, Synced: r.synced}
-	var texts []string
-	for _, place := range slices.Sorted(maps.Keys(faults)) {
-		f := faults[place]
+	for _, f := range faults {
 		if state.StaleSince.IsZero() || f.since.Before(state.StaleSince) {
 			state.StaleSince = f.since
 		}
-		if place != "" {
-			f.text = printable(place) + ": " + f.text
+	}
+	state.Error = worded(faults)
+	for _, f := range r.forgotten {
+		if state.Forgotten.IsZero() || f.since.Before(state.Forgotten) {
+			state.Forgotten = f.since
 		}
-		texts = append(texts, strings.ToValidUTF8(f.text, "?"))
+	}
+	state.Ignored = worded(r.forgotten)
+	if !r.bare.IsZero() && state.Forgotten.IsZero() {
+		state.Forgotten, state.Ignored = r.bare, "it has no object"
+	}
+	return state
+}
+
+// worded names the first of some faults, by place.
+func worded(faults map[string]fault) string {
+	var texts []string
+	for _, place := range slices.Sorted(maps.Keys(faults)) {
+		text := faults[place].text
+		if place != "" {
+			text = printable(place) + ": " + text
+		}
+		texts = append(texts, strings.ToValidUTF8(text, "?"))
 	}
 	if more := len(texts) - maxFaults; more > 0 {
 		texts = append(texts[:maxFaults], fmt.Sprintf("and %d more", more))
 	}
-	state.Error = strings.Join(texts, "; ")
-	return state
+	return strings.Join(texts, "; ")
 }
 
 // plan finds when pass has something to do next, if nothing happens.

@@ -52,7 +52,7 @@ func (r *reader) emptied(t *tree) error {
 	if t.rootID.device == r.tree.rootID.device && t.rootID.inode == r.tree.rootID.inode {
 		return nil
 	}
-	return errors.New("directory " + r.root + " was replaced by an empty one; its last objects stay in force until a file is there, or the plane starts again")
+	return errors.New("directory " + r.root + " was replaced by an empty one; its last objects stay in force until a file is there, or until it is forgotten")
 }
 
 // compare marks the files of the tree that differ from what is known of them.
