@@ -1,5 +1,5 @@
 // Package admin serves AdminService: what people and berthctl ask the plane. It reads the compiler, the changelogs, the registry of nodes and the
-// store, and asks a node for its worker's own answer; it changes nothing.
+// store, and asks a node for its worker's own answer. It changes nothing itself: an operator's orders it passes on to who owns what they are about.
 //
 // Invariants, each of which has a test of that name:
 //
@@ -9,4 +9,6 @@
 //	ADM-4  DiffNode compares the newest tables with the worker's own answer of that moment, and finds every difference in a server's
 //	       address, port, weight and state.
 //	ADM-5  Watch begins with the present state and tells of every change from then on, merged for a client that reads slowly; it holds up nobody.
+//	ADM-6  An order is done when it is answered: what it removed is out of the store. Where there is nothing to be done it is FAILED_PRECONDITION, and
+//	       says why.
 package admin

@@ -18,6 +18,7 @@ import (
 	"github.com/berth-proxy/berth/controlplane/internal/changelog"
 	"github.com/berth-proxy/berth/controlplane/internal/compile"
 	"github.com/berth-proxy/berth/controlplane/internal/engine"
+	"github.com/berth-proxy/berth/controlplane/internal/guard"
 	"github.com/berth-proxy/berth/controlplane/internal/node"
 	"github.com/berth-proxy/berth/controlplane/internal/source"
 	"github.com/berth-proxy/berth/controlplane/internal/source/manifest"
@@ -37,10 +38,16 @@ type rig struct {
 	store  *store.Store
 	nodes  *node.Registry
 	fleets *changelog.Directory
+	guard  *guard.Guard
 	server *Server
 	client adminv1.AdminServiceClient
 	worker inspectorFunc
+	// forget is what each source does that is told to forget.
+	forget func(ctx context.Context) (int, error)
 }
+
+// Forget makes the rig a source that can be told to forget.
+func (r *rig) Forget(ctx context.Context) (int, error) { return r.forget(ctx) }
 
 type inspectorFunc func(context.Context, node.Key, []string) ([]*fleetv1.InspectedBackend, error)
 
@@ -53,12 +60,14 @@ func start(t *testing.T, sources ...string) *rig {
 	r := &rig{t: t, store: store.New(sources...), nodes: node.New(time.Now), fleets: changelog.NewDirectory()}
 	compiler := compile.New(sources[0], sources[1:]...)
 	e := engine.New(engine.Config{Store: r.store, Compiler: compiler, Nodes: r.nodes, Fleets: r.fleets, Log: zerolog.Nop()})
-	locations := map[string]string{}
+	r.guard = guard.New(guard.Config{Store: r.store, Compiler: compiler, Log: zerolog.Nop()})
+	locations, forgetters := map[string]string{}, map[string]source.Forgetter{}
 	for _, s := range sources {
-		locations[s] = s + "=dir:/" + s
+		locations[s], forgetters[s] = s+"=dir:/"+s, r
 	}
 	r.server = New(Config{
 		Store: r.store, Compiler: compiler, Fleets: r.fleets, Nodes: r.nodes, Inspect: r, Locations: locations, WatchEvery: 5 * time.Millisecond,
+		Guard: r.guard, Forgetters: forgetters,
 	})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -96,18 +105,24 @@ func start(t *testing.T, sources ...string) *rig {
 // synced makes these documents all that the source has.
 func (r *rig) synced(cluster, text string) {
 	r.t.Helper()
+	b := source.Batch{Source: cluster, Seen: time.Now(), Full: true, State: &source.State{Listed: true, Synced: true}, Put: r.rows(cluster, text)}
+	r.store.Deliver(b)
+}
+
+// rows are those of some documents.
+func (r *rig) rows(cluster, text string) (rows []source.Row) {
+	r.t.Helper()
 	docs, err := manifest.Parse("test.yaml", []byte(text))
 	if err != nil && text != "" {
 		r.t.Fatal(err)
 	}
-	b := source.Batch{Source: cluster, Seen: time.Now(), Full: true, State: &source.State{Listed: true, Synced: true}}
 	for _, d := range docs {
 		if d.Object == nil {
 			r.t.Fatalf("line %d: %s%s", d.Line, d.Rejected, d.Skipped)
 		}
-		b.Put = append(b.Put, source.NewRow(cluster, d.Object))
+		rows = append(rows, source.NewRow(cluster, d.Object))
 	}
-	r.store.Deliver(b)
+	return rows
 }
 
 // published waits until the fleet's newest is as wanted.

@@ -13,7 +13,9 @@ import (
 
 	"github.com/berth-proxy/berth/controlplane/internal/changelog"
 	"github.com/berth-proxy/berth/controlplane/internal/compile"
+	"github.com/berth-proxy/berth/controlplane/internal/guard"
 	"github.com/berth-proxy/berth/controlplane/internal/node"
+	"github.com/berth-proxy/berth/controlplane/internal/source"
 	"github.com/berth-proxy/berth/controlplane/internal/store"
 	adminv1 "github.com/berth-proxy/berth/proto/berth/admin/v1"
 	fleetv1 "github.com/berth-proxy/berth/proto/berth/fleet/v1"
@@ -24,13 +26,16 @@ type Inspector interface {
 	Inspect(ctx context.Context, key node.Key, backends []string) ([]*fleetv1.InspectedBackend, error)
 }
 
-// Config is what a Server reads.
+// Config is what a Server reads, and where it passes orders on.
 type Config struct {
 	Store    *store.Store
 	Compiler *compile.Compiler
 	Fleets   *changelog.Directory
 	Nodes    *node.Registry
 	Inspect  Inspector
+	Guard    *guard.Guard
+	// Forgetters are the sources that can be told to forget, by name.
+	Forgetters map[string]source.Forgetter
 	// Locations are what was given on the command line for each source, by its name.
 	Locations map[string]string
 	// WatchEvery is how often a watcher is told at most: 100 ms if it is zero. What costs more to look at is looked at every tenth time.

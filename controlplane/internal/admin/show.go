@@ -187,9 +187,16 @@ func showProblem(p compile.Problem) *adminv1.Object {
 func (s *Server) showSource(src store.Source) *adminv1.Source {
 	out := &adminv1.Source{
 		Name: src.Name, Location: s.Locations[src.Name], Synced: src.Synced, StaleSince: showTime(src.StaleSince), Error: src.Error,
+		ForgottenSince: showTime(src.Forgotten), Forgotten: src.Ignored,
 	}
 	for _, n := range src.Rows {
 		out.Objects += uint64(n) //nolint:gosec // A count.
+	}
+	if held, ok := s.Guard.Held(src.Name); ok {
+		out.Held = &adminv1.HeldRemoval{
+			Objects: uint32(held.Objects), Backends: uint32(held.Backends), //nolint:gosec // Counts.
+			Names: held.Names, Since: showTime(held.Since), Until: showTime(held.Until),
+		}
 	}
 	return out
 }

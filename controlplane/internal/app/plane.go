@@ -22,6 +22,7 @@ import (
 	"github.com/berth-proxy/berth/controlplane/internal/changelog"
 	"github.com/berth-proxy/berth/controlplane/internal/compile"
 	"github.com/berth-proxy/berth/controlplane/internal/engine"
+	"github.com/berth-proxy/berth/controlplane/internal/guard"
 	"github.com/berth-proxy/berth/controlplane/internal/metrics"
 	"github.com/berth-proxy/berth/controlplane/internal/node"
 	"github.com/berth-proxy/berth/controlplane/internal/source"
@@ -38,6 +39,7 @@ type Plane struct {
 	log     zerolog.Logger
 	sources []source.Source
 	store   *store.Store
+	guard   *guard.Guard
 	engine  *engine.Engine
 	stream  *stream.Server
 	admin   *admin.Server
@@ -52,24 +54,27 @@ type Plane struct {
 func New(ctx context.Context, c Config, log zerolog.Logger) (*Plane, error) {
 	p := &Plane{config: c, log: log, registry: prometheus.NewRegistry()}
 	names := make([]string, len(c.folders))
-	locations := map[string]string{}
+	locations, forgetters := map[string]string{}, map[string]source.Forgetter{}
 	for i, f := range c.folders {
 		names[i], locations[f.name] = f.name, f.location
-		p.sources = append(p.sources, dir.New(f.name, f.path, log))
+		folder := dir.New(f.name, f.path, log)
+		p.sources, forgetters[f.name] = append(p.sources, folder), folder
 	}
 
 	// From the rows of the sources to the changelogs.
 	p.store = store.New(names...)
 	compiler := compile.New(names[0], names[1:]...)
+	p.guard = guard.New(guard.Config{Store: p.store, Compiler: compiler, Log: log})
 	fleets := changelog.NewDirectory()
 	nodes := node.New(time.Now)
 	p.engine = engine.New(engine.Config{Store: p.store, Compiler: compiler, Nodes: nodes, Fleets: fleets, Log: log})
 
 	// From the changelogs to the nodes and to people.
-	measured := metrics.New(metrics.Config{Store: p.store, Compiler: compiler, Fleets: fleets, Nodes: nodes})
+	measured := metrics.New(metrics.Config{Store: p.store, Compiler: compiler, Fleets: fleets, Nodes: nodes, Guard: p.guard})
 	p.stream = stream.New(stream.Config{Fleets: fleets, Nodes: nodes, Log: log, Applied: measured.Applied})
 	p.admin = admin.New(admin.Config{
 		Store: p.store, Compiler: compiler, Fleets: fleets, Nodes: nodes, Inspect: p.stream, Locations: locations,
+		Guard: p.guard, Forgetters: forgetters,
 	})
 	calls := grpcprom.NewServerMetrics(grpcprom.WithServerHandlingTimeHistogram())
 	p.registry.MustRegister(measured, calls, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -168,12 +173,13 @@ func (p *Plane) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, s := range p.sources {
 		group.Go(func() error {
-			if err := s.Run(ctx, p.store); err != nil {
+			if err := s.Run(ctx, p.guard); err != nil {
 				return fmt.Errorf("source %s: %w", s.Name(), err)
 			}
 			return nil
 		})
 	}
+	group.Go(func() error { return p.guard.Run(ctx) })
 	group.Go(func() error { return p.engine.Run(ctx) })
 	group.Go(func() error { return serveGRPC("nodes", p.nodeServer, p.nodes) })
 	group.Go(func() error { return serveGRPC("people", p.adminServer, p.admins) })

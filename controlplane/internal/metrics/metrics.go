@@ -11,6 +11,7 @@ import (
 	"github.com/berth-proxy/berth/controlplane/internal/changelog"
 	"github.com/berth-proxy/berth/controlplane/internal/compile"
 	"github.com/berth-proxy/berth/controlplane/internal/desired"
+	"github.com/berth-proxy/berth/controlplane/internal/guard"
 	"github.com/berth-proxy/berth/controlplane/internal/node"
 	"github.com/berth-proxy/berth/controlplane/internal/store"
 	fleetv1 "github.com/berth-proxy/berth/proto/berth/fleet/v1"
@@ -22,6 +23,7 @@ type Config struct {
 	Compiler *compile.Compiler
 	Fleets   *changelog.Directory
 	Nodes    *node.Registry
+	Guard    *guard.Guard
 }
 
 // Metrics are the plane's own. It is a prometheus.Collector.
@@ -30,7 +32,7 @@ type Metrics struct {
 	applied *prometheus.HistogramVec
 	lag     prometheus.Histogram
 
-	nodes, generation, slots, synced, stale, objects *prometheus.Desc
+	nodes, generation, slots, synced, stale, held, objects *prometheus.Desc
 }
 
 var _ prometheus.Collector = (*Metrics)(nil)
@@ -54,6 +56,7 @@ func New(c Config) *Metrics {
 		slots:      describe("berth_slots", "Slots of all fleets by state.", "state"),
 		synced:     describe("berth_source_synced", "1 when the source has been read in full since the plane started.", "source"),
 		stale:      describe("berth_source_stale_seconds", "For how long the source could not be read in full; 0 when it can.", "source"),
+		held:       describe("berth_guard_held_objects", "Objects that vanished from the source in one step and whose removal is held back.", "source"),
 		objects:    describe("berth_objects", "Objects that are read, by state; rejected are also those that a source could not take.", "state"),
 	}
 }
@@ -73,7 +76,7 @@ func (m *Metrics) Applied(by fleetv1.By, latency time.Duration) {
 
 // Describe is of prometheus.Collector.
 func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{m.nodes, m.generation, m.slots, m.synced, m.stale, m.objects} {
+	for _, d := range []*prometheus.Desc{m.nodes, m.generation, m.slots, m.synced, m.stale, m.held, m.objects} {
 		out <- d
 	}
 	m.applied.Describe(out)
@@ -144,6 +147,8 @@ func (m *Metrics) collectSources(gauge func(*prometheus.Desc, float64, string)) 
 		}
 		gauge(m.synced, synced, src.Name)
 		gauge(m.stale, stale, src.Name)
+		held, _ := m.config.Guard.Held(src.Name)
+		gauge(m.held, float64(held.Objects), src.Name)
 	}
 	// Fleets show the same object each; it counts once, as the worst that it is.
 	type object struct{ name, cluster string }

@@ -7,11 +7,13 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/rs/zerolog"
 
 	"github.com/berth-proxy/berth/api/snapshot"
 	"github.com/berth-proxy/berth/api/wire"
 	"github.com/berth-proxy/berth/controlplane/internal/changelog"
 	"github.com/berth-proxy/berth/controlplane/internal/compile"
+	"github.com/berth-proxy/berth/controlplane/internal/guard"
 	"github.com/berth-proxy/berth/controlplane/internal/node"
 	"github.com/berth-proxy/berth/controlplane/internal/source"
 	"github.com/berth-proxy/berth/controlplane/internal/source/manifest"
@@ -57,7 +59,8 @@ func TestWhatIsScraped(t *testing.T) {
 	nodes.Connect(&fleetv1.Hello{Fleet: "edge", Node: "current", Applied: head.Marks().Proto()}, "")
 	nodes.Connect(&fleetv1.Hello{Fleet: "edge", Node: "behind", Applied: wire.Marks{}.Proto()}, "")
 	nodes.Connect(&fleetv1.Hello{Fleet: "nowhere", Node: "lost"}, "").Wait(node.Problem{Code: fleetv1.Code_CODE_UNKNOWN_FLEET})
-	m := New(Config{Store: rows, Compiler: compiler, Fleets: fleets, Nodes: nodes})
+	held := guard.New(guard.Config{Store: rows, Compiler: compiler, Log: zerolog.Nop()})
+	m := New(Config{Store: rows, Compiler: compiler, Fleets: fleets, Nodes: nodes, Guard: held})
 	m.Applied(fleetv1.By_BY_RUNTIME, 30*time.Millisecond)
 	m.Applied(fleetv1.By_BY_RELOAD, time.Second)
 
@@ -67,6 +70,10 @@ func TestWhatIsScraped(t *testing.T) {
 # HELP berth_generation Number of the fleet's newest generation.
 # TYPE berth_generation gauge
 berth_generation{fleet="edge"} 1
+# HELP berth_guard_held_objects Objects that vanished from the source in one step and whose removal is held back.
+# TYPE berth_guard_held_objects gauge
+berth_guard_held_objects{source="home"} 0
+berth_guard_held_objects{source="other"} 0
 # HELP berth_nodes Nodes by state.
 # TYPE berth_nodes gauge
 berth_nodes{state="behind"} 1
@@ -91,7 +98,7 @@ berth_source_synced{source="home"} 1
 berth_source_synced{source="other"} 0
 `
 	if err := testutil.GatherAndCompare(registry, strings.NewReader(want),
-		"berth_generation", "berth_nodes", "berth_objects", "berth_slots", "berth_source_synced"); err != nil {
+		"berth_generation", "berth_guard_held_objects", "berth_nodes", "berth_objects", "berth_slots", "berth_source_synced"); err != nil {
 		t.Error(err)
 	}
 	families, err := registry.Gather()
