@@ -37,7 +37,8 @@ type Config struct {
 	Fleet, Name, BootID, Version string
 	// Heartbeat and Silence: see PLANE-2. Defaults 5 s and 20 s.
 	Heartbeat, Silence time.Duration
-	// MinBackoff and MaxBackoff bound the waiting between two streams. Defaults 100 ms and 10 s.
+	// MinBackoff and MaxBackoff bound the waiting between two streams. Defaults 100 ms and 3 s: a node that is
+	// told nothing of a plane that is back has to find it within the five seconds after which it is to have the newest.
 	MinBackoff, MaxBackoff time.Duration
 	// Dial is how long a connection may take until the plane's gRPC has answered. Default 10 s.
 	Dial time.Duration
@@ -63,7 +64,7 @@ func New(cfg Config, n Node, box *report.Box, log zerolog.Logger) *Client {
 	set(&cfg.Heartbeat, 5*time.Second)
 	set(&cfg.Silence, 20*time.Second)
 	set(&cfg.MinBackoff, 100*time.Millisecond)
-	set(&cfg.MaxBackoff, 10*time.Second)
+	set(&cfg.MaxBackoff, 3*time.Second)
 	set(&cfg.Dial, 10*time.Second)
 	set(&cfg.LongestWait, time.Minute)
 	return &Client{cfg: cfg, node: n, box: box, log: log}
