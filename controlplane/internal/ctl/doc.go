@@ -1,5 +1,5 @@
 // Package ctl is berthctl: its commands, what they print and with what code they end. It asks a control plane over the admin API, or reads
-// directories itself (-f) and goes the way of the plane: source, store, compile, slots. It changes nothing anywhere.
+// directories itself (-f) and goes the way of the plane: source, store, compile, slots. It changes nothing itself; the orders under sources it gives to the plane.
 //
 // A run is one call of Run; it owns all of its state and has ended everything that it started when it returns.
 //

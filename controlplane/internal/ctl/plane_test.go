@@ -180,8 +180,37 @@ func (s *scripted) ListSources(context.Context, *adminv1.ListSourcesRequest) (*a
 	list := []*adminv1.Source{{Name: "objects", Location: "dir:/srv/objects", Synced: true, Objects: 42}}
 	if !s.healthy {
 		list = append(list, &adminv1.Source{Name: "east", Location: "dir:/srv/east", StaleSince: at(7), Error: "web.yaml: line 3: it does not parse", Objects: 5})
+		list = append(list, forgetful(), &adminv1.Source{Name: "south", Location: "dir:/srv/south", Synced: true, Objects: 30, Held: &adminv1.HeldRemoval{
+			Objects: 24, Backends: 12, Names: []string{"EndpointSlice shop/a", "Service shop/a\x1b[2J"}, Since: at(8), Until: at(18),
+		}})
 	}
 	return &adminv1.ListSourcesResponse{Sources: list}, nil
+}
+
+func forgetful() *adminv1.Source {
+	return &adminv1.Source{
+		Name: "west", Location: "dir:/srv/west", Synced: true, ForgottenSince: at(9), Forgotten: "directory /srv/west is not there",
+	}
+}
+
+func (s *scripted) ForgetSource(_ context.Context, req *adminv1.ForgetSourceRequest) (*adminv1.ForgetSourceResponse, error) {
+	switch req.GetSource() {
+	case "west":
+		return &adminv1.ForgetSourceResponse{Source: forgetful(), ObjectsRemoved: 7}, nil
+	case "objects":
+		return nil, status.Error(codes.FailedPrecondition, "source objects: all of it can be read, so there is nothing to forget")
+	}
+	return nil, status.Errorf(codes.NotFound, "there is no source %q; there are objects, east, west", req.GetSource())
+}
+
+func (s *scripted) ReleaseGuard(_ context.Context, req *adminv1.ReleaseGuardRequest) (*adminv1.ReleaseGuardResponse, error) {
+	switch req.GetSource() {
+	case "south":
+		return &adminv1.ReleaseGuardResponse{ObjectsRemoved: 24}, nil
+	case "west":
+		return &adminv1.ReleaseGuardResponse{ObjectsRemoved: 1}, nil
+	}
+	return nil, status.Errorf(codes.FailedPrecondition, "source %s: nothing is held back", req.GetSource())
 }
 
 func (s *scripted) Explain(_ context.Context, req *adminv1.ExplainRequest) (*adminv1.ExplainResponse, error) {
@@ -252,7 +281,8 @@ func (s *scripted) Watch(req *adminv1.WatchRequest, stream grpc.ServerStreamingS
 		{Fleet: "default", Event: &adminv1.WatchResponse_NodeChanged{NodeChanged: nodes.GetNodes()[0]}},
 		{Event: &adminv1.WatchResponse_SourceChanged{SourceChanged: sources.GetSources()[0]}},
 		{Event: &adminv1.WatchResponse_SourceChanged{SourceChanged: &adminv1.Source{Name: "east", Error: "no such directory"}}},
-		{Event: &adminv1.WatchResponse_SourceChanged{SourceChanged: &adminv1.Source{Name: "west"}}},
+		{Event: &adminv1.WatchResponse_SourceChanged{SourceChanged: &adminv1.Source{Name: "north"}}},
+		{Event: &adminv1.WatchResponse_SourceChanged{SourceChanged: sources.GetSources()[len(sources.GetSources())-1]}},
 		{Fleet: "default", Event: &adminv1.WatchResponse_ObjectChanged{ObjectChanged: &adminv1.Object{
 			Object: "Ingress shop/pay", State: adminv1.ObjectState_OBJECT_STATE_REJECTED, Reason: "no certificate", Cluster: "east",
 		}}},

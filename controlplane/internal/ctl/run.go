@@ -48,7 +48,7 @@ type run struct {
 func (r *run) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "berthctl",
-		Short: "Shows and explains what the control plane does",
+		Short: "Shows and explains what the control plane does, and gives it an operator's word",
 		Long: "berthctl asks a control plane what it wants of HAProxy and why, and what the nodes have. render and explain also work without one, on a\n" +
 			"directory of Kubernetes YAML.\n\n" +
 			"Each flag can be given as the environment variable in brackets; the flag wins.\n" +
@@ -165,12 +165,20 @@ func one(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) == 0:
-			return misused("give %s: berthctl %s", name, cmd.Use)
+			return misused("give %s: %s", name, usage(cmd))
 		case len(args) > 1:
-			return misused("%q is one argument too many: berthctl %s", args[1], cmd.Use)
+			return misused("%q is one argument too many: %s", args[1], usage(cmd))
 		}
 		return nil
 	}
+}
+
+// usage is how a command is typed.
+func usage(cmd *cobra.Command) string {
+	if cmd.Parent() == nil {
+		return cmd.Use
+	}
+	return cmd.Parent().CommandPath() + " " + cmd.Use
 }
 
 // chooseFleet is the fleet that a command is about, of those that there are.

@@ -33,7 +33,7 @@ func TestWatchEndsWithItsContext(t *testing.T) {
 			return out.Write(b)
 		}), Err: &errs, LookupEnv: noEnvironment})
 	}()
-	for range 9 { // all events of the scripted plane
+	for range 10 { // all events of the scripted plane
 		line := <-lines
 		var event map[string]any
 		if err := json.Unmarshal([]byte(line), &event); err != nil || strings.Count(line, "\n") != 1 || event["time"] == "" {

@@ -4,12 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/berth-proxy/berth/controlplane/internal/view"
 	adminv1 "github.com/berth-proxy/berth/proto/berth/admin/v1"
 )
 
@@ -165,67 +163,6 @@ func (r *run) printOverview(o overview) error {
 		return fmt.Errorf("write the answer as JSON: %w", err)
 	}
 	return r.printIndented(text)
-}
-
-func (r *run) sourcesCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "sources",
-		Short: "Show where wanted state is read, and what cannot be read",
-		Long:  "sources shows each source of the control plane. The exit code is 1 when one cannot be read.",
-		Args:  none,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			format, err := r.format(asTable, asJSON)
-			if err != nil {
-				return err
-			}
-			return r.ask(cmd.Context(), func(p *plane) error {
-				sources, err := p.sources()
-				if err != nil {
-					return err
-				}
-				var text page
-				text.sources(sources)
-				if err := r.show(format, &adminv1.ListSourcesResponse{Sources: sources}, &text); err != nil {
-					return err
-				}
-				return faultOf(sources)
-			})
-		},
-	}
-}
-
-func (p *plane) sources() ([]*adminv1.Source, error) {
-	answer, err := p.ListSources(p.ctx, &adminv1.ListSourcesRequest{})
-	if err != nil {
-		return nil, p.failure("list the sources", err)
-	}
-	return answer.GetSources(), nil
-}
-
-func (p *page) sources(list []*adminv1.Source) {
-	rows := make([][]string, len(list))
-	for i, s := range list {
-		state := "read"
-		switch {
-		case s.GetStaleSince() != nil:
-			state = "faulty since " + s.GetStaleSince().AsTime().Format(time.RFC3339)
-		case s.GetError() != "":
-			state = "faulty"
-		case !s.GetSynced():
-			state = "not read yet"
-		}
-		rows[i] = []string{s.GetName(), state, fmt.Sprint(s.GetObjects()), s.GetLocation(), s.GetError()}
-	}
-	p.table([]string{"SOURCE", "STATE", "OBJECTS", "LOCATION", "ERROR"}, rows)
-}
-
-// faultOf is the error of sources that cannot be read whole.
-func faultOf(sources []*adminv1.Source) error {
-	list := make([]view.Source, len(sources))
-	for i, s := range sources {
-		list[i] = view.Source{Name: s.GetName(), Error: s.GetError()}
-	}
-	return sourceFault(list)
 }
 
 func (r *run) objectsCommand() *cobra.Command {

@@ -67,14 +67,7 @@ func eventText(event *adminv1.WatchResponse) string {
 	case *adminv1.WatchResponse_NodeChanged:
 		return nodeText(e.NodeChanged)
 	case *adminv1.WatchResponse_SourceChanged:
-		s := e.SourceChanged
-		switch {
-		case s.GetError() != "":
-			return fmt.Sprintf("source %s: faulty: %s", s.GetName(), s.GetError())
-		case !s.GetSynced():
-			return fmt.Sprintf("source %s: not read yet", s.GetName())
-		}
-		return fmt.Sprintf("source %s: read, %d objects", s.GetName(), s.GetObjects())
+		return sourceText(e.SourceChanged)
 	case *adminv1.WatchResponse_ObjectChanged:
 		o := e.ObjectChanged
 		about := fmt.Sprintf("fleet %s: %s of cluster %s: ", event.GetFleet(), o.GetObject(), o.GetCluster())
