@@ -116,7 +116,8 @@ func (a *PositionAssembler) Add(p *fleetv1.Positions) (got *Positions, complete 
 	if a.sum != a.got.Generation.Digest {
 		return nil, false, invalid("positions", "their tables add up to %s, not to the generation %s", a.sum.Short(), a.got.Generation.Digest.Short())
 	}
-	return &a.got, true, nil
+	done := a.got
+	return &done, true, nil
 }
 
 func (a *PositionAssembler) add(p *fleetv1.Positions) error {

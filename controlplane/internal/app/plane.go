@@ -67,10 +67,12 @@ func New(ctx context.Context, c Config, log zerolog.Logger) (*Plane, error) {
 	p.guard = guard.New(guard.Config{Store: p.store, Compiler: compiler, Log: log})
 	fleets := changelog.NewDirectory()
 	nodes := node.New(time.Now)
-	p.engine = engine.New(engine.Config{Store: p.store, Compiler: compiler, Nodes: nodes, Fleets: fleets, Log: log})
+	measured := metrics.New(metrics.Config{Store: p.store, Compiler: compiler, Fleets: fleets, Nodes: nodes, Guard: p.guard})
+	p.engine = engine.New(engine.Config{
+		Store: p.store, Compiler: compiler, Nodes: nodes, Fleets: fleets, Log: log, Conflicts: measured.Conflicts,
+	})
 
 	// From the changelogs to the nodes and to people.
-	measured := metrics.New(metrics.Config{Store: p.store, Compiler: compiler, Fleets: fleets, Nodes: nodes, Guard: p.guard})
 	p.stream = stream.New(stream.Config{Fleets: fleets, Nodes: nodes, Log: log, Applied: measured.Applied})
 	p.admin = admin.New(admin.Config{
 		Store: p.store, Compiler: compiler, Fleets: fleets, Nodes: nodes, Inspect: p.stream, Locations: locations,

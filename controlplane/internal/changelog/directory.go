@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/berth-proxy/berth/api/snapshot"
+	"github.com/berth-proxy/berth/controlplane/internal/adoption"
 )
 
 // Fleet is the log of one fleet and whether it is complete. It is immutable.
@@ -13,6 +14,13 @@ type Fleet struct {
 	// Waiting says why not everything that is wanted is published, for people; empty when it is. While it is set, a node whose revision the log
 	// does not know keeps what it has: silence of a source is never deletion (P9).
 	Waiting string
+	// Adopting says that the plane still learns which slot is whose: nobody is sent anything.
+	Adopting bool
+	// Frozen says that nodes hold a revision that the plane does not have, and that it has not read all sources: nobody is sent a revision, nodes without one
+	// wait, and the others are sent changes of the tables that the log has, beside those that they keep.
+	Frozen bool
+	// Adoption is where sessions report whom they have met; nil when nothing is to be learnt any longer.
+	Adoption *adoption.Fleet
 }
 
 // Fleets are all fleets at one moment. It is immutable.

@@ -17,6 +17,9 @@ type Head struct {
 	// RevisionTime and GenerationTime say when each was published.
 	RevisionTime, GenerationTime time.Time
 
+	// revisionFloor and generationFloor are numbers that nodes have of planes before this one: its own go on above them.
+	revisionFloor, generationFloor uint64
+
 	sequence   uint64
 	superseded chan struct{}
 	updates    *updates
@@ -32,7 +35,16 @@ func (h *Head) Marks() wire.Marks { return wire.MarksOf(h.Revision, h.Generation
 func (h *Head) Superseded() <-chan struct{} { return h.superseded }
 
 // NextGeneration is the version that the next generation will have, unless the epoch is raised before.
-func (h *Head) NextGeneration() snapshot.Version { return h.Generation.Version.Next(h.Epoch) }
+func (h *Head) NextGeneration() snapshot.Version {
+	return above(h.Generation.Version, h.generationFloor).Next(h.Epoch)
+}
 
 // NextRevision is the version that the next revision will have, unless the epoch is raised before.
-func (h *Head) NextRevision() snapshot.Version { return h.Revision.Version.Next(h.Epoch) }
+func (h *Head) NextRevision() snapshot.Version {
+	return above(h.Revision.Version, h.revisionFloor).Next(h.Epoch)
+}
+
+// above is v with the number raised to the floor.
+func above(v snapshot.Version, floor uint64) snapshot.Version {
+	return snapshot.Version{Epoch: v.Epoch, Number: max(v.Number, floor)}
+}

@@ -125,6 +125,24 @@ func (l *Log) RaiseEpoch(above uint64) *Head {
 	return l.swap(&next)
 }
 
+// RaiseNumbers makes the next revision and generation, and those that have been published already, have higher numbers than these, which nodes have of a
+// plane before this one: slots count generations by them, and "free longest" is to mean the same over a restart. Nothing is sent again.
+func (l *Log) RaiseNumbers(revision, generation uint64) *Head {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	old := l.Head()
+	if revision <= old.revisionFloor && generation <= old.generationFloor {
+		return old
+	}
+	next := *old
+	next.revisionFloor, next.generationFloor = max(revision, old.revisionFloor), max(generation, old.generationFloor)
+	if old.Published() && (old.Revision.Version.Number <= revision || old.Generation.Version.Number <= generation) {
+		next.Revision = old.Revision.Apply(snapshot.RevisionDelta{}, next.NextRevision())
+		next.Generation = old.Generation.Apply(snapshot.GenerationDelta{}, next.NextGeneration())
+	}
+	return l.swap(&next)
+}
+
 // renumber moves a version into a higher epoch. Its number stays: slots count generations by it.
 func renumber(v snapshot.Version, epoch uint64) snapshot.Version {
 	return snapshot.Version{Epoch: epoch, Number: v.Number}

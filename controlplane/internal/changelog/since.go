@@ -15,6 +15,9 @@ type request struct {
 	revision, generation         snapshot.Digest
 	wantRevision, wantGeneration bool
 	everything                   bool
+	// join: the generation is a node's, and not a state of the log. kept is the sum of the tables that it keeps beside those of the log.
+	join bool
+	kept snapshot.Digest
 }
 
 // updates are those that have been asked for from one head, each made once and shared by all who ask. They go with their head.
@@ -27,10 +30,13 @@ type made struct {
 	once   sync.Once
 	shared *wire.Shared
 	err    error
+	// Of a step also where it leads.
+	to   wire.Mark
+	kept *Kept
 }
 
 // get returns the update for r, which encode makes the first time. Only those who ask for the same wait for it.
-func (u *updates) get(r request, encode func() (*wire.Shared, error)) (*wire.Shared, error) {
+func (u *updates) get(r request, encode func(*made)) *made {
 	u.mu.Lock()
 	m := u.made[r]
 	if m == nil {
@@ -38,8 +44,8 @@ func (u *updates) get(r request, encode func() (*wire.Shared, error)) (*wire.Sha
 		u.made[r] = m
 	}
 	u.mu.Unlock()
-	m.once.Do(func() { m.shared, m.err = encode() })
-	return m.shared, m.err
+	m.once.Do(func() { encode(m) })
+	return m
 }
 
 // Since returns what leads from the state held to the head: the changes of the clocks that differ, nil if none does. The revision is left out
@@ -56,8 +62,8 @@ func (l *Log) Since(held wire.Marks, wantRevision bool) (head *Head, update *wir
 	if !known || !r.wantRevision && !r.wantGeneration {
 		return head, nil, known, nil
 	}
-	update, err = head.updates.get(r, func() (*wire.Shared, error) { return wire.Share(head.since(from)) })
-	return head, update, true, err
+	m := head.updates.get(r, func(m *made) { m.shared, m.err = wire.Share(head.since(from)) })
+	return head, m.shared, true, m.err
 }
 
 // bases are the steps after which the clocks were in the state that an update starts from; nil for a clock that it leaves out.
@@ -128,11 +134,12 @@ func earliest(seen time.Time, steps []*step, counts func(*step) bool) time.Time 
 
 // Everything returns all that there is, for a node whose state is not known. The revision is left out unless it is wanted.
 func (h *Head) Everything(wantRevision bool) (*wire.Shared, error) {
-	return h.updates.get(request{everything: true, wantRevision: wantRevision}, func() (*wire.Shared, error) {
+	m := h.updates.get(request{everything: true, wantRevision: wantRevision}, func(m *made) {
 		rev := h.Revision
 		if !wantRevision {
 			rev = nil
 		}
-		return wire.Share(wire.Everything(rev, h.Generation))
+		m.shared, m.err = wire.Share(wire.Everything(rev, h.Generation))
 	})
+	return m.shared, m.err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/berth-proxy/berth/controlplane/internal/adoption"
 	"github.com/berth-proxy/berth/controlplane/internal/changelog"
 	"github.com/berth-proxy/berth/controlplane/internal/compile"
 	"github.com/berth-proxy/berth/controlplane/internal/node"
@@ -27,6 +28,10 @@ type Config struct {
 	Grace time.Duration
 	// Limits bound each fleet's log.
 	Limits changelog.Limits
+	// Adoption says how long the plane waits for the nodes to tell which slot is whose.
+	Adoption adoption.Timing
+	// Conflicts is told how many tables nodes have told differently under one version; it may be nil.
+	Conflicts func(tables int)
 }
 
 // Engine is the loop.
@@ -34,9 +39,14 @@ type Engine struct {
 	config  Config
 	started time.Time
 	fleets  map[string]*fleet
-	// unread are the sources that have not been read in full since the start, by name; bare says that not one of them has an object.
-	unread []string
-	bare   bool
+	// sources are all, by name. unread are those that have not been read in full since the start, and empty those that were and have never had an
+	// object; bare says that not one of them has an object.
+	sources, unread, empty []string
+	bare                   bool
+	// objects are the sources that were read and had an object.
+	objects map[string]bool
+	// told wakes the loop when a node has told what it holds.
+	told chan struct{}
 }
 
 // New gives an engine.
@@ -44,7 +54,7 @@ func New(c Config) *Engine {
 	if c.Grace <= 0 {
 		c.Grace = 2 * time.Second
 	}
-	return &Engine{config: c, fleets: map[string]*fleet{}}
+	return &Engine{config: c, fleets: map[string]*fleet{}, objects: map[string]bool{}, told: make(chan struct{}, 1)}
 }
 
 // news is what the store told of.
@@ -63,19 +73,22 @@ func (e *Engine) Run(ctx context.Context) error {
 	defer cancel()
 
 	e.started = time.Now()
-	grace := time.NewTimer(e.config.Grace)
-	defer grace.Stop()
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
 	for {
 		// Taken before looking, so that what changes while the fleets are settled is seen in the next turn.
 		nodes := e.config.Nodes.Changed()
-		if !e.settle(time.Now()) {
+		nodesMatter, next := e.settle(time.Now())
+		if !nodesMatter {
 			nodes = nil
 		}
+		timer.Reset(time.Until(next))
 		select {
 		case n := <-incoming:
 			e.take(n)
 		case <-nodes:
-		case <-grace.C:
+		case <-e.told:
+		case <-timer.C:
 		case <-ctx.Done():
 			return nil
 		}
@@ -99,13 +112,7 @@ func (e *Engine) feed(ctx context.Context, incoming chan<- news) {
 
 // take compiles changes and notes what they change of each fleet.
 func (e *Engine) take(n news) {
-	e.unread, e.bare = nil, true
-	for source := range n.read.Sources() {
-		if !source.Synced {
-			e.unread = append(e.unread, source.Name)
-		}
-		e.bare = e.bare && source.Empty()
-	}
+	e.readSources(n.read)
 	for _, fc := range e.config.Compiler.Compile(n.read, n.changes) {
 		if fc.Gone {
 			delete(e.fleets, fc.Fleet)
@@ -114,37 +121,83 @@ func (e *Engine) take(n news) {
 		}
 		f := e.fleets[fc.Fleet]
 		if f == nil {
-			f = newFleet(fc.Fleet, changelog.New(e.config.Limits))
+			f = newFleet(fc.Fleet, changelog.New(e.config.Limits), adoption.New(e.config.Adoption, e.wake))
 			e.fleets[fc.Fleet] = f
 		}
 		f.note(fc)
 	}
 }
 
-// settle publishes what can be published now. It says whether what nodes tell can change that.
-func (e *Engine) settle(now time.Time) (nodesMatter bool) {
+// readSources notes what has been read.
+func (e *Engine) readSources(read store.Read) {
+	e.sources, e.unread, e.empty, e.bare = nil, nil, nil, true
+	for source := range read.Sources() {
+		forgotten := !source.Forgotten.IsZero()
+		e.sources = append(e.sources, source.Name)
+		switch {
+		case !source.Synced:
+			e.unread = append(e.unread, source.Name)
+		case !source.Empty():
+			e.objects[source.Name] = true
+		case !forgotten && !e.objects[source.Name]:
+			e.empty = append(e.empty, source.Name)
+		}
+		e.bare = e.bare && source.Empty() && !forgotten
+	}
+}
+
+// wake has the loop look again. It may be called from any goroutine.
+func (e *Engine) wake() {
+	select {
+	case e.told <- struct{}{}:
+	default:
+	}
+}
+
+// settle publishes what can be published now. It says whether what nodes tell can change that, and when to look again without any news.
+func (e *Engine) settle(now time.Time) (nodesMatter bool, next time.Time) {
+	next = now.Add(time.Hour)
+	look := func(at time.Time) {
+		if at.After(now) && at.Before(next) {
+			next = at
+		}
+	}
+	look(e.started.Add(e.config.Grace))
 	for _, name := range slices.Sorted(maps.Keys(e.fleets)) {
 		f := e.fleets[name]
-		e.judge(f, now)
-		switch f.gate {
-		case shut:
-		case frozen:
-			e.publish(f, false, now)
-		case open:
-			e.publish(f, true, now)
-			e.release(f, now)
+		adopting := f.adopting
+		look(e.adopt(f, now))
+		e.settleFleet(f, now)
+		if f.adopting || adopting {
+			// What has been published may be just what all nodes hold.
+			look(e.adopt(f, now))
+			e.settleFleet(f, now)
 		}
-		nodesMatter = nodesMatter || len(e.unread) > 0 || e.bare || len(f.retired) > 0
+		f.learnt()
+		nodesMatter = nodesMatter || e.missing(f) != "" || len(f.retired) > 0
 	}
 	e.announce()
-	return nodesMatter
+	return nodesMatter, next
+}
+
+// settleFleet publishes what can be published of one fleet.
+func (e *Engine) settleFleet(f *fleet, now time.Time) {
+	e.judge(f, now)
+	switch f.gate {
+	case shut:
+	case frozen:
+		e.publish(f, false, now)
+	case open:
+		e.publish(f, true, now)
+		e.release(f, now)
+	}
 }
 
 // announce brings the directory up to date, if it is not.
 func (e *Engine) announce() {
 	next := make(map[string]changelog.Fleet, len(e.fleets))
 	for name, f := range e.fleets {
-		next[name] = changelog.Fleet{Name: name, Log: f.log, Waiting: f.waiting}
+		next[name] = changelog.Fleet{Name: name, Log: f.log, Waiting: f.waiting, Adopting: f.adopting, Frozen: f.frozen, Adoption: f.adoption}
 	}
 	if !maps.Equal(next, e.config.Fleets.Fleets().All()) {
 		e.config.Fleets.Set(next)

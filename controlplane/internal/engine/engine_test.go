@@ -14,6 +14,7 @@ import (
 
 	"github.com/berth-proxy/berth/api/snapshot"
 	"github.com/berth-proxy/berth/api/wire"
+	"github.com/berth-proxy/berth/controlplane/internal/adoption"
 	"github.com/berth-proxy/berth/controlplane/internal/changelog"
 	"github.com/berth-proxy/berth/controlplane/internal/compile"
 	"github.com/berth-proxy/berth/controlplane/internal/node"
@@ -72,6 +73,9 @@ func TestENG1SeveralFleets(t *testing.T) {
 
 // connect is a node that says what it holds.
 func (r *rig) connect(name string, held wire.Marks) *node.Session {
+	if f, ok := r.fleets.Fleets().Get("default"); ok && f.Adoption != nil {
+		f.Adoption.Meet(name, held, true, time.Now())
+	}
 	return r.nodes.Connect(&fleetv1.Hello{Fleet: "default", Node: name, Held: held.Proto(), Applied: held.Proto()}, "")
 }
 
@@ -127,6 +131,8 @@ func TestENG2AFirstInstallIsServedWithWhatCanBeRead(t *testing.T) {
 	if time.Since(began) < 50*time.Millisecond {
 		t.Error("published before the grace was over")
 	}
+	r.connect("fresh", wire.Marks{})
+	r.fleet("default", "nobody has anything to tell", func(f changelog.Fleet, _ *changelog.Head) bool { return !f.Adopting })
 	// A node comes that holds a revision: routes freeze, endpoints flow.
 	s := r.connect("old", foreign)
 	r.fleet("default", "frozen", func(f changelog.Fleet, _ *changelog.Head) bool { return f.Waiting != "" })
@@ -159,7 +165,7 @@ func TestENG2AnEmptySourceIsEnoughToPublish(t *testing.T) {
 func TestENG2EndpointsThatFlowHaveTheirOwnTime(t *testing.T) {
 	at := func(n int64) time.Time { return time.Unix(n, 0).UTC() }
 	e := New(Config{Log: zerolog.Nop()})
-	f := newFleet("default", changelog.New(changelog.Limits{}))
+	f := newFleet("default", changelog.New(changelog.Limits{}), adoption.New(adoption.Timing{}, func() {}))
 	endpoints := func(seen int64, addresses ...string) {
 		b := compile.Backend{}
 		for _, a := range addresses {

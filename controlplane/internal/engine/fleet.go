@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"maps"
 	"time"
 
 	"github.com/berth-proxy/berth/api/snapshot"
+	"github.com/berth-proxy/berth/controlplane/internal/adoption"
 	"github.com/berth-proxy/berth/controlplane/internal/changelog"
 	"github.com/berth-proxy/berth/controlplane/internal/compile"
 	"github.com/berth-proxy/berth/controlplane/internal/slots"
@@ -16,6 +18,7 @@ type fleet struct {
 
 	gate    gate
 	waiting string
+	learning
 
 	// What is compiled and not yet published, and when a source saw the oldest of each.
 	revision                    snapshot.RevisionDelta
@@ -28,9 +31,9 @@ type fleet struct {
 	retired map[string]snapshot.Version
 }
 
-func newFleet(name string, log *changelog.Log) *fleet {
+func newFleet(name string, log *changelog.Log, a *adoption.Fleet) *fleet {
 	return &fleet{
-		name: name, log: log,
+		name: name, log: log, learning: learning{adoption: a, adopting: true, compiled: map[string]compile.Backend{}},
 		endpoints: map[string]compile.Backend{}, policies: map[string]slots.Policy{}, retired: map[string]snapshot.Version{},
 	}
 }
@@ -48,8 +51,9 @@ func (f *fleet) note(fc compile.FleetChange) {
 	} else {
 		f.revision = f.revision.Merge(fc.Revision)
 	}
-	for name, b := range fc.Endpoints {
-		f.endpoints[name] = b
+	maps.Copy(f.endpoints, fc.Endpoints)
+	if f.adopting {
+		maps.Copy(f.compiled, fc.Endpoints)
 	}
 }
 
@@ -64,27 +68,24 @@ func earlier(a, b time.Time) time.Time {
 // publish publishes what is compiled, with the revision or without.
 func (e *Engine) publish(f *fleet, withRevision bool, now time.Time) {
 	before := f.log.Head()
-	if len(f.endpoints) == 0 && (!withRevision || f.revision.Empty() && before.Published()) {
+	endpoints := e.flowing(f)
+	if len(endpoints) == 0 && (!withRevision || f.revision.Empty() && before.Published()) {
 		return
 	}
 	var revision snapshot.RevisionDelta
 	seen := f.endpointsSeen
-	f.endpointsSeen = time.Time{}
+	if len(endpoints) == len(f.endpoints) {
+		f.endpointsSeen = time.Time{}
+	}
 	if withRevision {
 		seen = earlier(seen, f.revisionSeen)
 		revision, f.revision, f.revisionSeen = f.revision, snapshot.RevisionDelta{}, time.Time{}
 	}
 	at := before.NextGeneration()
-	generation := Seat(f.endpoints, before.Generation.Table, at)
-	for name, b := range f.endpoints {
-		f.policies[name] = b.Policy
-		if len(b.Endpoints) > snapshot.MaxSlots {
-			e.config.Log.Warn().Str("fleet", f.name).Str("backend", name).Int("endpoints", len(b.Endpoints)).Int("slots", snapshot.MaxSlots).
-				Msg("the backend has more endpoints than a table can hold; those that came last get no traffic")
-		}
-	}
-	clear(f.endpoints)
-	if reloads(revision) {
+	generation := f.seat(endpoints, at)
+	e.seated(f, endpoints)
+	// A plane that has just started does not know that nodes reload for its revision: they may have it.
+	if reloads(revision) && f.adopted == nil {
 		f.shrink(before.Generation, generation, at)
 	}
 	head := f.log.Publish(revision, generation, seen, now)
@@ -92,6 +93,24 @@ func (e *Engine) publish(f *fleet, withRevision bool, now time.Time) {
 	if head.Revision != before.Revision && head.Revision.Digest() != before.Revision.Digest() {
 		e.config.Log.Info().Str("fleet", f.name).Stringer("revision", head.Revision.Version).Str("digest", head.Revision.Digest().Short()).
 			Int("changed", len(revision.Changes)).Msg("a new revision is published")
+	}
+}
+
+// seated notes that these endpoints have been seated.
+func (e *Engine) seated(f *fleet, endpoints map[string]compile.Backend) {
+	for name, b := range endpoints {
+		f.policies[name] = b.Policy
+		if len(b.Endpoints) > snapshot.MaxSlots {
+			e.config.Log.Warn().Str("fleet", f.name).Str("backend", name).Int("endpoints", len(b.Endpoints)).Int("slots", snapshot.MaxSlots).
+				Msg("the backend has more endpoints than a table can hold; those that came last get no traffic")
+		}
+	}
+	if len(endpoints) == len(f.endpoints) {
+		clear(f.endpoints)
+		return
+	}
+	for name := range endpoints {
+		delete(f.endpoints, name)
 	}
 }
 

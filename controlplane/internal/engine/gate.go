@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -35,18 +36,24 @@ func (e *Engine) judge(f *fleet, now time.Time) {
 	}
 }
 
-// gateOf decides what may be published (ENG-2).
+// gateOf decides what may be published (ENG-2), and with that whether the fleet is frozen.
 func (e *Engine) gateOf(f *fleet, now time.Time) (g gate, waiting string) {
-	missing := e.missing()
+	was := f.frozen
+	f.frozen = false
+	missing := e.missing(f)
 	if missing == "" {
 		return open, ""
 	}
+	published := f.log.Head().Published()
 	switch held := e.foreign(f); {
-	case held && f.log.Head().Published():
-		return frozen, missing + "; a node holds a revision from before: routes and backends stay as they are, endpoints flow"
-	case held:
+	case held && f.adopting:
 		return shut, missing + "; nodes keep what they have until then"
-	case f.log.Head().Published():
+	case held && (was || !published):
+		f.frozen = true
+		return frozen, missing + "; routes and backends stay as they are, endpoints of the other sources flow"
+	case held:
+		return frozen, missing + "; a node holds a revision from before: routes and backends stay as they are, endpoints flow"
+	case published:
 		return open, missing + "; what can be read is published"
 	case len(e.unread) > 0 && now.Sub(e.started) < e.config.Grace:
 		return shut, missing
@@ -55,14 +62,30 @@ func (e *Engine) gateOf(f *fleet, now time.Time) (g gate, waiting string) {
 }
 
 // missing says why what can be read may not be all that there is.
-func (e *Engine) missing() string {
-	switch {
-	case len(e.unread) > 0:
+func (e *Engine) missing(f *fleet) string {
+	if len(e.unread) > 0 {
 		return fmt.Sprintf("source %s has not been read in full since the control plane started", strings.Join(e.unread, ", "))
-	case e.bare:
-		return "no source has an object, as if a volume were not mounted; if nothing is meant, write so with a Fleet"
+	}
+	if e.bare {
+		return "no source has an object, as if a volume were not mounted; if nothing is meant, forget the source or write so with a Fleet"
+	}
+	if unread := e.unreadOf(f); len(unread) > 0 {
+		return fmt.Sprintf("source %s has no object, as if a volume were not mounted, and nodes serve endpoints of it; if nothing is meant, forget the source",
+			strings.Join(unread, ", "))
 	}
 	return ""
+}
+
+// unreadOf lists the sources whose silence may not be taken for deletion: those that were not read, and those that are empty although nodes have
+// endpoints of them in their slots.
+func (e *Engine) unreadOf(f *fleet) []string {
+	unread := slices.Clone(e.unread)
+	for _, name := range e.empty {
+		if e.bare || f.holds[name] {
+			unread = append(unread, name)
+		}
+	}
+	return unread
 }
 
 // foreign says whether a node of the fleet holds a revision that this plane has not published.

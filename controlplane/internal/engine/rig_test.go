@@ -17,6 +17,7 @@ import (
 
 	"github.com/berth-proxy/berth/api/snapshot"
 	"github.com/berth-proxy/berth/api/v1alpha1"
+	"github.com/berth-proxy/berth/controlplane/internal/adoption"
 	"github.com/berth-proxy/berth/controlplane/internal/changelog"
 	"github.com/berth-proxy/berth/controlplane/internal/compile"
 	"github.com/berth-proxy/berth/controlplane/internal/node"
@@ -42,7 +43,7 @@ func start(t testing.TB, grace time.Duration, sources ...string) *rig {
 	r := &rig{t: t, store: store.New(sources...), nodes: node.New(time.Now), fleets: changelog.NewDirectory()}
 	e := New(Config{
 		Store: r.store, Compiler: compile.New(sources[0], sources[1:]...), Nodes: r.nodes, Fleets: r.fleets,
-		Log: zerolog.Nop(), Grace: grace,
+		Log: zerolog.Nop(), Grace: grace, Adoption: adoption.Timing{Wait: 20 * time.Millisecond},
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

@@ -31,6 +31,8 @@ type Metrics struct {
 	config  Config
 	applied *prometheus.HistogramVec
 	lag     prometheus.Histogram
+	// conflicts are tables that nodes have told differently under one version when their positions were adopted.
+	conflicts prometheus.Counter
 
 	nodes, generation, slots, synced, stale, held, objects *prometheus.Desc
 }
@@ -50,6 +52,10 @@ func New(c Config) *Metrics {
 			Name:    "berth_node_lag_generations",
 			Help:    "How many generations connected nodes are behind, each looked at once in every scrape.",
 			Buckets: []float64{0, 1, 2, 4, 8, 16, 32, 64, 128, 512, 4096},
+		}),
+		conflicts: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "berth_adoption_conflicts_total",
+			Help: "Slot tables that nodes told differently under the same version when a plane that had started with nothing adopted their positions.",
 		}),
 		nodes:      describe("berth_nodes", "Nodes by state.", "state"),
 		generation: describe("berth_generation", "Number of the fleet's newest generation.", "fleet"),
@@ -74,6 +80,9 @@ func (m *Metrics) Applied(by fleetv1.By, latency time.Duration) {
 	m.applied.WithLabelValues(label).Observe(latency.Seconds())
 }
 
+// Conflicts counts slot tables that nodes have told differently under one version.
+func (m *Metrics) Conflicts(tables int) { m.conflicts.Add(float64(tables)) }
+
 // Describe is of prometheus.Collector.
 func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{m.nodes, m.generation, m.slots, m.synced, m.stale, m.held, m.objects} {
@@ -81,6 +90,7 @@ func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 	}
 	m.applied.Describe(out)
 	m.lag.Describe(out)
+	m.conflicts.Describe(out)
 }
 
 // Collect is of prometheus.Collector.
@@ -91,6 +101,7 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	m.collectFleets(gauge)
 	m.collectSources(gauge)
 	m.lag.Collect(out)
+	m.conflicts.Collect(out)
 	m.applied.Collect(out)
 }
 

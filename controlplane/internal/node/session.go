@@ -44,6 +44,15 @@ func (s *Session) Wait(why Problem) {
 	})
 }
 
+// Keep says what the tables that the node holds beside the plane's add to the digest of its generation; zero when there are none.
+func (s *Session) Keep(kept snapshot.Digest) {
+	s.tell(func(n *record) bool {
+		changed := n.view.kept != kept
+		n.view.kept = kept
+		return changed
+	})
+}
+
 // Received says what the node holds now.
 func (s *Session) Received(m *fleetv1.Received) {
 	s.tell(func(n *record) bool {

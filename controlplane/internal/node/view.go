@@ -59,6 +59,8 @@ type View struct {
 	// Latency is that of the last change: from the source to the node's Applied. Zero before the first.
 	Latency time.Duration
 
+	// kept is what tables that the plane does not write add to the digest of the node's generation: those of sources that were not read yet.
+	kept snapshot.Digest
 	// rejected are the revisions that its HAProxy refused, oldest first.
 	rejected []rejection
 }
@@ -119,14 +121,14 @@ func (v View) HasRevision(m wire.Mark) bool { return !v.Dirty && v.Applied.Revis
 
 // HasGeneration says whether the node's worker has been read to have the generation.
 func (v View) HasGeneration(m wire.Mark) bool {
-	return !v.Dirty && v.Applied.Generation.Digest == m.Digest
+	return !v.Dirty && v.Applied.Generation.Digest == m.Digest.Add(v.kept)
 }
 
 // Lag is how many generations the node is behind the newest. Of a generation that another plane numbered it is all that there are.
 func (v View) Lag(newest wire.Mark) uint64 {
 	applied := v.Applied.Generation
 	switch {
-	case applied.Digest == newest.Digest:
+	case applied.Digest == newest.Digest.Add(v.kept):
 		return 0
 	case applied.Version.Number < newest.Version.Number:
 		return newest.Version.Number - applied.Version.Number

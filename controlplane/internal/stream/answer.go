@@ -36,6 +36,8 @@ func (x *session) receive(m *fleetv1.SyncRequest) error {
 		x.failedAt(m.Failed)
 	case *fleetv1.SyncRequest_Observed:
 		x.record.Observed(m.Observed)
+	case *fleetv1.SyncRequest_Positions:
+		return x.positions(m.Positions)
 	case *fleetv1.SyncRequest_Inspected:
 		return x.answered(m.Inspected)
 	default: // a heartbeat, or a message that is newer than this plane
@@ -59,6 +61,7 @@ func (x *session) received(m *fleetv1.Received) error {
 	x.flight, x.held = nil, held
 	x.record.Received(m)
 	if m.GetCode() == fleetv1.Code_CODE_OK && reached(landed.to, held) {
+		x.keep(landed.kept)
 		x.trust, x.retry, x.asked = trustMarks, retry{}, buckets{}
 		return nil
 	}
@@ -83,6 +86,11 @@ func (x *session) received(m *fleetv1.Received) error {
 func (x *session) distrust(m *fleetv1.Received, least trust) error {
 	x.trust = max(x.trust+1, least)
 	x.problem("an update did not fit what the node holds", m.GetCode(), m.GetMessage())
+	if x.fleet.Frozen {
+		// Buckets and everything would take from it what it keeps: what it holds has to be told anew.
+		return status.Errorf(codes.Aborted, "node %s does not hold what it has told, and the plane is frozen: %s %s; connect again", x.key.Name,
+			wire.CodeName(m.GetCode()), m.GetMessage())
+	}
 	if x.trust >= trustLost {
 		return status.Errorf(codes.Internal, "node %s has not even taken an update with everything: %s %s", x.key.Name, wire.CodeName(m.GetCode()), m.GetMessage())
 	}

@@ -15,8 +15,9 @@ import (
 	fleetv1 "github.com/berth-proxy/berth/proto/berth/fleet/v1"
 )
 
-// maxVersion bounds the epochs and numbers that a node may tell of, so that no node can make the plane count beyond what there is.
-const maxVersion = 1 << 62
+// maxVersion bounds the epochs and numbers that a node may tell of. The plane goes on above them, so this is how far a node may push them: a plane that
+// publishes a million times a second from there on has still 292,000 years until 2^63, and the numbers stay exact where JSON makes floats of them.
+const maxVersion = 1 << 53
 
 // greet waits for the Hello, makes the session that of its node, and has the Welcome sent.
 func (x *session) greet() error {

@@ -24,29 +24,39 @@ func (x *session) look() {
 		x.fleet = fleet
 		x.head = fleet.Log.Head()
 	}
-	if why := x.obstacle(); why != x.waiting {
+	x.learn()
+	var why node.Problem
+	if why, x.flows = x.obstacle(); why != x.waiting {
 		x.waiting = why
 		x.record.Wait(why)
-		if why.Code != 0 {
+		switch why.Code {
+		case fleetv1.Code_CODE_UNSPECIFIED:
+		case fleetv1.Code_CODE_ADOPTING: // each start of the plane has it, for each node
+			x.log.Debug().Msg("node waits until slot positions are adopted")
+		default:
 			x.log.Warn().Str("code", wire.CodeName(why.Code)).Str("reason", why.Message).Msg("node waits")
 		}
 	}
 }
 
-// obstacle is why the node cannot be sent anything now.
-func (x *session) obstacle() node.Problem {
+// obstacle is why the node cannot be sent everything now; flows says that endpoints are sent all the same.
+func (x *session) obstacle() (why node.Problem, flows bool) {
 	switch {
 	case x.head == nil:
 		return node.Problem{
 			Code:    fleetv1.Code_CODE_UNKNOWN_FLEET,
 			Message: fmt.Sprintf("there is no Fleet %s; the node is served as soon as there is one", x.key.Fleet),
-		}
+		}, false
+	case x.fleet.Adopting:
+		return node.Problem{Code: fleetv1.Code_CODE_ADOPTING, Message: "the control plane has just started and learns from the nodes which slot is whose"}, false
+	case x.fleet.Frozen:
+		return x.frozen()
 	case x.fleet.Waiting != "" && (!x.head.Published() || x.foreign()):
-		return node.Problem{Code: fleetv1.Code_CODE_FROZEN, Message: x.fleet.Waiting}
+		return node.Problem{Code: fleetv1.Code_CODE_FROZEN, Message: x.fleet.Waiting}, false
 	case !x.head.Published():
-		return node.Problem{Code: fleetv1.Code_CODE_FROZEN, Message: "nothing has been published yet"}
+		return node.Problem{Code: fleetv1.Code_CODE_FROZEN, Message: "nothing has been published yet"}, false
 	}
-	return node.Problem{}
+	return node.Problem{}, false
 }
 
 // foreign says whether the node holds a revision that this plane has not published or does not remember.

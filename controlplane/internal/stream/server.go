@@ -68,7 +68,8 @@ func New(c Config) *Server {
 }
 
 // Options are the options of the gRPC server that a Server is registered with: its codec, the limits of the protocol, windows that bound what a
-// node that floods can make the plane hold, and keepalive, without which TCP alone would notice a vanished node after minutes.
+// node that floods can make the plane hold, and keepalive, without which TCP alone would notice a vanished node after minutes. Its time-out is TCP's as
+// well, and no shorter than what a message may take: a line on which a snapshot comes slowly acknowledges nothing for many seconds.
 func Options() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.ForceServerCodecV2(wire.Codec()),
@@ -76,10 +77,14 @@ func Options() []grpc.ServerOption {
 		grpc.MaxSendMsgSize(wire.MaxMessage),
 		grpc.StaticStreamWindowSize(128 << 10),
 		grpc.StaticConnWindowSize(512 << 10),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 20 * time.Second, Timeout: 10 * time.Second}),
+		grpc.MaxConcurrentStreams(maxConnectionStreams),
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: time.Minute, Time: 20 * time.Second, Timeout: time.Minute}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
 	}
 }
+
+// maxConnectionStreams is how many streams a connection carries at most. A node has one; tests and proxies may share a connection.
+const maxConnectionStreams = 128
 
 // Close ends every stream and waits until nothing of them is left. New ones are refused from then on.
 func (s *Server) Close() {

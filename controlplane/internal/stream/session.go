@@ -41,8 +41,9 @@ type session struct {
 	head   *changelog.Head
 	// epoch is the highest that the node had seen when it connected.
 	epoch uint64
-	// waiting is why nothing is sent for now.
+	// waiting is why nothing is sent for now; flows says that endpoints are all the same.
 	waiting node.Problem
+	flows   bool
 
 	// held is what the node says that it holds. confirm asks for an update even if that is the newest, because the node is dirty.
 	held     wire.Marks
@@ -63,6 +64,8 @@ type session struct {
 
 	inspecting *inspection
 	inspected  uint64
+
+	adopting adopting
 
 	// excepted are the slots that the node said last that it could not take.
 	excepted []excepted
@@ -125,6 +128,7 @@ func (x *session) run() error {
 	}
 	x.log.Info().Msg("node connected")
 	err := x.serve()
+	x.unlearn()
 	x.server.leave(x)
 	x.record.Close()
 	x.log.Info().Str("status", status.Code(err).String()).AnErr("reason", err).Msg("node disconnected")
@@ -162,6 +166,9 @@ func (x *session) serve() error {
 			}
 		case i := <-inspections:
 			x.inspect(i)
+		case <-x.asks():
+			x.askPositions(time.Now())
+		case <-x.answers():
 		case <-x.superseded():
 		case <-x.fleets.Superseded():
 		case <-timer.C:
@@ -259,6 +266,7 @@ func (x *session) unanswered() (since time.Time, due bool) {
 		earliest(x.flight.sent)
 	}
 	earliest(x.asked.since)
+	earliest(x.adopting.since)
 	if x.inspecting != nil {
 		earliest(x.inspecting.since)
 	}

@@ -3,6 +3,8 @@ package stream
 import (
 	"time"
 
+	"google.golang.org/grpc/status"
+
 	"github.com/berth-proxy/berth/api/wire"
 	"github.com/berth-proxy/berth/controlplane/internal/changelog"
 	fleetv1 "github.com/berth-proxy/berth/proto/berth/fleet/v1"
@@ -15,6 +17,8 @@ type flight struct {
 	to     wire.Marks
 	// confirms says that a dirty node is owed it.
 	confirms bool
+	// kept is what the node holds beside the tables of the log once it has the update.
+	kept *changelog.Kept
 	// frame is the next to be sent; sent is when the last one was.
 	frame int
 	sent  time.Time
@@ -75,8 +79,11 @@ func (r *retry) later(now time.Time, t Timing) {
 // advance brings the session up to date with the plane and begins what leads the node to the newest, unless something is under way.
 func (x *session) advance(now time.Time) error {
 	x.look()
-	if x.waiting.Code != 0 || x.flight != nil || !x.asked.since.IsZero() {
+	if x.waiting.Code != 0 && !x.flows || x.flight != nil || !x.asked.since.IsZero() {
 		return nil
+	}
+	if !x.fleet.Frozen {
+		x.keep(nil)
 	}
 	if x.retry.waiting() {
 		if now.Before(x.retry.at) {
@@ -84,12 +91,23 @@ func (x *session) advance(now time.Time) error {
 		}
 		x.retry.at = time.Time{}
 	}
-	if err := x.offer(now); err != nil {
+	if err := x.begin(now); err != nil {
+		if _, ends := status.FromError(err); ends {
+			return err
+		}
 		// Only a resource that breaks the protocol's limits leads here; the compiler is to refuse those. The next head may be without it.
 		x.log.Error().Err(err).Msg("an update cannot be sent; the node keeps what it has")
 		x.retry.later(now, x.server.timing)
 	}
 	return nil
+}
+
+// begin begins what leads the node to the newest. A status ends the stream.
+func (x *session) begin(now time.Time) error {
+	if x.fleet.Frozen {
+		return x.offerKept()
+	}
+	return x.offer(now)
 }
 
 // wantRevision says whether the node is to be sent the head's revision.
