@@ -33,7 +33,9 @@ func TestForgetOfASourceThatDoesNotRun(t *testing.T) {
 // DIR-9: what was forgotten is said in a batch that nobody holds back, which has nothing else in it.
 func TestForgettingIsByHand(t *testing.T) {
 	root := t.TempDir()
-	put(filepath.Join(root, "web.yaml"), serviceText("web", 1))
+	if err := put(filepath.Join(root, "web.yaml"), serviceText("web", 1)); err != nil {
+		t.Fatal(err)
+	}
 	r := newReader("test", root, time.Hour, func(string) {})
 	now := time.Now().Add(Rest)
 	r.pass(now)
