@@ -110,7 +110,7 @@ func (f *fleet) updateEndpoints(p *pass, b *backend, fc *FleetChange, isNew bool
 	svc := world{p}.Service(b.Service)
 	endpoints := b.endpoints
 	if desired.HasPort(svc, b.Port) {
-		endpoints = p.endpointsOf(b)
+		endpoints = b.Settings.Seated(p.endpointsOf(b))
 	} else if b.live {
 		panic("BUG: compile: backend " + b.Name + " is in the revision without a port")
 	}

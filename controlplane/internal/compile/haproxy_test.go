@@ -5,13 +5,11 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -86,49 +84,6 @@ func (h *running) ask(req explain.Request) (answer, certificate string) {
 	default:
 		return fmt.Sprint(resp.StatusCode), certificate
 	}
-}
-
-// pods are small HTTP servers, one for each service, that answer with the service's name.
-type pods struct {
-	mu    sync.Mutex
-	addrs map[string]string
-	// asked has the requests that each service was sent, "METHOD target host proto".
-	asked map[string][]string
-}
-
-func newPods(t *testing.T, services ...string) *pods {
-	t.Helper()
-	p := &pods{addrs: map[string]string{}, asked: map[string][]string{}}
-	for _, name := range services {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			p.mu.Lock()
-			p.asked[name] = append(p.asked[name], strings.Join([]string{r.Method, r.RequestURI, r.Host, r.Proto}, " "))
-			p.mu.Unlock()
-			_, _ = io.WriteString(w, name)
-		})}
-		var wait sync.WaitGroup
-		wait.Go(func() { _ = server.Serve(l) })
-		t.Cleanup(func() {
-			_ = server.Close()
-			wait.Wait()
-		})
-		p.addrs[name] = l.Addr().String()
-	}
-	return p
-}
-
-// yaml writes a Service and its slice for each service.
-func (p *pods) yaml() string {
-	var b strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(p.addrs)) {
-		host, port, _ := net.SplitHostPort(p.addrs[name])
-		b.WriteString(strings.ReplaceAll(service(name, host), "port: 8080", "port: "+port))
-	}
-	return b.String()
 }
 
 // routing is a fleet in which every rule of routing is at work. Services are named after what should lead to them.
@@ -252,48 +207,6 @@ func TestExplainIsWhatHAProxyDoes(t *testing.T) {
 			if want := map[string]string{"": "", "default": "default", "shop/cert": "test 0"}[x.Certificate]; certificate != want {
 				t.Errorf("%s: the certificate is explained as %q, HAProxy shows %q", tt.url, x.Certificate, certificate)
 			}
-		}
-	})
-}
-
-// Every value of every annotation is taken by both versions without a warning, a checked server takes traffic at once, and its checks pass.
-func TestAnnotationsOnHAProxy(t *testing.T) {
-	p := newPods(t, "web")
-	r := newRig(t)
-	text := p.yaml()
-	var hosts []string
-	for i, annotation := range []string{
-		"balance: roundrobin", "balance: leastconn", "balance: random", "balance: source", "balance: uri",
-		"timeout-connect: 1500us", "timeout-connect: 24d", "timeout-server: 9m", "timeout-queue: 24d", "timeout-server: 596h",
-		"check: tcp", "check: tcp, berth.dev/check-interval: 24d", "check: tcp, berth.dev/check-interval: 1ms",
-		`check: "http:/ready?x='\"\\$HOME${HOME}%[src];{}", berth.dev/check-interval: 20ms`, "slots-minimum: '9'",
-	} {
-		host := fmt.Sprintf("h%d.example.com", i)
-		hosts = append(hosts, host)
-		text += ingress(fmt.Sprintf("i%d", i), "annotations: {berth.dev/"+annotation+"}", "", host+" / web")
-	}
-	r.put("", text)
-	expect(t, "problems", r.problems("default"), "")
-	haproxytest.Each(t, func(t *testing.T, haproxy string) {
-		h := serve(t, haproxy, r.kept["default"])
-		for i, host := range hosts {
-			if got, _ := h.ask(explain.Request{Host: host, Target: "/"}); got != "web" {
-				t.Errorf("Ingress i%d: %s", i, got)
-			}
-		}
-		const want = `GET /ready?x='"\$HOME${HOME}%[src];{} web.shop.svc HTTP/1.1`
-		for deadline := time.Now().Add(10 * time.Second); ; {
-			p.mu.Lock()
-			checked := slices.Contains(p.asked["web"], want)
-			asked := len(p.asked["web"])
-			p.mu.Unlock()
-			if checked {
-				break
-			}
-			if time.Now().After(deadline) {
-				t.Fatalf("no check asked for %s, of %d requests: %q", want, asked, p.asked["web"])
-			}
-			time.Sleep(5 * time.Millisecond) //nolint:forbidigo // between two looks at a state, with a deadline
 		}
 	})
 }

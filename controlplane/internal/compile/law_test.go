@@ -44,6 +44,7 @@ func (u universe) object() string {
 
 func (u universe) service() string {
 	spec := u.pick("service", "ports: [{name: http, port: 80}]", "ports: [{name: http, port: 80}, {name: admin, port: 81}]", "ports: [{port: 80}]",
+		"ports: [{name: http, port: 80, appProtocol: kubernetes.io/h2c}]",
 		"ports: [{name: http, port: 81}]", "ports: [{name: http, port: 80, protocol: UDP}]", "ipFamilies: [IPv6], ports: [{name: http, port: 80}]",
 		"type: ExternalName, externalName: x.example.com, ports: [{name: http, port: 80}]")
 	return fmt.Sprintf("{apiVersion: v1, kind: Service, metadata: {name: %s, namespace: %s}, spec: {%s}}", u.pick("name", "web", "api"), u.pick("namespace", "shop", "pay"), spec)
@@ -73,7 +74,8 @@ func (u universe) ingress() string {
 		meta = append(meta, "creationTimestamp: "+u.pick("age", "2020-01-01T00:00:00Z", "2021-01-01T00:00:00Z"))
 	}
 	meta = append(meta, "annotations: {"+u.pick("annotations", "", "", "berth.dev/balance: uri", "berth.dev/balance: roundrobin", "berth.dev/slots-minimum: \"8\"",
-		"berth.dev/ssl-redirect: \"false\"", "berth.dev/timeout-server: 7s, berth.dev/affinity: cookie", "kubernetes.io/ingress.class: edge")+"}")
+		"berth.dev/ssl-redirect: \"false\"", "berth.dev/timeout-server: 7s, berth.dev/affinity: cookie", "berth.dev/affinity: cookie, berth.dev/sticky-drain: keep", "berth.dev/backend-protocol: h2c",
+		"kubernetes.io/ingress.class: edge")+"}")
 	if !strings.Contains(meta[len(meta)-1], "ingress.class") {
 		if class := u.pick("class", "berth", "berth", "berth", "edge", ""); class != "" {
 			spec = append(spec, "ingressClassName: "+class)

@@ -79,51 +79,12 @@ func frontendLines() []snapshot.Line {
 
 // stageBackend stages a backend that comes. Its name says what its content is, so it is never staged to be changed.
 func (f *fleet) stageBackend(b *backend) {
-	r := &snapshot.Backend{Name: b.Name, Defaults: defaultsName, Lines: backendLines(b.Backend), ServerOptions: serverOptions(b.Settings)}
+	r := &snapshot.Backend{Name: b.Name, Defaults: defaultsName, Lines: backendLines(b.Backend), ServerOptions: serverOptions(b.Backend)}
 	f.stage(r.Key(), r)
 }
 
 func (f *fleet) unstageBackend(b *backend) {
 	f.stage((&snapshot.Backend{Name: b.Name}).Key(), nil)
-}
-
-func backendLines(b desired.Backend) []snapshot.Line {
-	s := b.Settings
-	balance := s.Balance
-	if balance == "" {
-		balance = desired.RoundRobin
-	}
-	lines := []snapshot.Line{{"balance", string(balance)}}
-	if balance == desired.Source || balance == desired.URI {
-		lines = append(lines, snapshot.Line{"hash-type", "consistent"}) // servers can be added to such a backend at run time
-	}
-	lines = append(lines, snapshot.Line{"http-request", "disable-l7-retry", "unless", "METH_GET", "or", "METH_OPTIONS"}) // METH_GET is HEAD too
-	for _, t := range []struct{ name, value string }{
-		{"connect", string(s.TimeoutConnect)}, {"server", string(s.TimeoutServer)}, {"queue", string(s.TimeoutQueue)},
-	} {
-		if t.value != "" {
-			lines = append(lines, snapshot.Line{"timeout", t.name, t.value})
-		}
-	}
-	if s.Check.Kind == desired.CheckHTTP {
-		host := b.Service.Name + "." + b.Service.Namespace + ".svc"
-		lines = append(lines,
-			snapshot.Line{"option", "httpchk"},
-			snapshot.Line{"http-check", "send", "meth", "GET", "uri", s.Check.Path, "ver", "HTTP/1.1", "hdr", "host", host})
-	}
-	return lines
-}
-
-// serverOptions has no init-state: with it, a server that is set ready would wait for its first check before it takes traffic.
-func serverOptions(s desired.Settings) []string {
-	if s.Check.Kind == "" || s.Check.Kind == desired.CheckNone {
-		return nil
-	}
-	interval := s.CheckInterval
-	if interval == "" {
-		interval = desired.DefaultCheckInterval
-	}
-	return []string{"check", "inter", string(interval), "fall", "3", "rise", "2"}
 }
 
 // owner is how a host is spelled in front of the paths of maps.

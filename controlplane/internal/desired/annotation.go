@@ -23,23 +23,25 @@ type Annotations struct {
 	Notes    []Note
 }
 
-// An annotation reads one value into the target, or says what it should be.
+// annotation reads one value into the target, or says what it should be.
 type annotation func(into *Annotations, value string) error
 
 // annotations of this version. What a value may be is closed: words from a list, numbers, times and one path without white space (WANT-3).
 var annotations = map[string]annotation{
-	"balance":         readBalance,
-	"timeout-connect": readDuration(func(a *Annotations) *v1alpha1.Duration { return &a.Settings.TimeoutConnect }),
-	"timeout-server":  readDuration(func(a *Annotations) *v1alpha1.Duration { return &a.Settings.TimeoutServer }),
-	"timeout-queue":   readDuration(func(a *Annotations) *v1alpha1.Duration { return &a.Settings.TimeoutQueue }),
-	"check":           readCheck,
-	"check-interval":  readDuration(func(a *Annotations) *v1alpha1.Duration { return &a.Settings.CheckInterval }),
-	"ssl-redirect":    readSSLRedirect,
-	"slots-minimum":   readSlotsMinimum,
+	"balance":              readBalance,
+	"timeout-connect":      readDuration(func(a *Annotations) *v1alpha1.Duration { return &a.Settings.TimeoutConnect }),
+	"timeout-server":       readDuration(func(a *Annotations) *v1alpha1.Duration { return &a.Settings.TimeoutServer }),
+	"timeout-queue":        readDuration(func(a *Annotations) *v1alpha1.Duration { return &a.Settings.TimeoutQueue }),
+	"affinity":             readAffinity,
+	"affinity-cookie-name": readCookieName,
+	"sticky-drain":         readStickyDrain,
+	"check":                readCheck,
+	"check-interval":       readDuration(func(a *Annotations) *v1alpha1.Duration { return &a.Settings.CheckInterval }),
+	"backend-protocol":     readProtocol,
+	"max-connections":      readMaxConnections,
+	"slots-minimum":        readSlotsMinimum,
+	"ssl-redirect":         readSSLRedirect,
 }
-
-// unsupported are documented, and come with a later version.
-var unsupported = []string{"affinity", "affinity-cookie-name", "sticky-drain", "backend-protocol", "max-connections"}
 
 // ParseAnnotations reads the annotations of one Ingress. A value that cannot be read leaves the last accepted one in force, and the default where
 // there never was one; both are warned about.
@@ -54,14 +56,22 @@ func ParseAnnotations(given, accepted map[string]string) Annotations {
 		switch {
 		case known:
 			a.take(key, name, read, given[key], accepted)
-		case slices.Contains(unsupported, name):
-			a.Notes = append(a.Notes, warn(fmt.Sprintf("annotation %s is not supported by this version and has no effect", key)))
 		default:
 			a.Notes = append(a.Notes, warn(fmt.Sprintf("annotation %s is unknown and has no effect; look for a typing error", clip(key))))
 		}
 	}
 	if a.Settings.CheckInterval != "" && a.Settings.Check.Kind == "" {
 		a.Notes = append(a.Notes, warn("annotation berth.dev/check-interval has no effect without berth.dev/check"))
+	}
+	if a.Settings.Affinity != AffinityCookie {
+		for _, x := range []struct {
+			name  string
+			given bool
+		}{{"affinity-cookie-name", a.Settings.CookieName != ""}, {"sticky-drain", a.Settings.StickyDrain != ""}} {
+			if x.given {
+				a.Notes = append(a.Notes, warn("annotation berth.dev/"+x.name+" has no effect without berth.dev/affinity: cookie"))
+			}
+		}
 	}
 	return a
 }
@@ -134,6 +144,41 @@ func readCheck(into *Annotations, value string) error {
 	return nil
 }
 
+func readAffinity(into *Annotations, value string) error {
+	switch x := Affinity(value); x {
+	case AffinityNone, AffinityCookie:
+		into.Settings.Affinity = x
+		return nil
+	}
+	return fmt.Errorf("must be cookie or none")
+}
+
+func readCookieName(into *Annotations, value string) error {
+	if err := v1alpha1.CheckCookieName(value); err != nil {
+		return err
+	}
+	into.Settings.CookieName = value
+	return nil
+}
+
+func readStickyDrain(into *Annotations, value string) error {
+	switch x := StickyDrain(value); x {
+	case StickyKeep, StickyBreak:
+		into.Settings.StickyDrain = x
+		return nil
+	}
+	return fmt.Errorf("must be keep or break")
+}
+
+func readProtocol(into *Annotations, value string) error {
+	switch x := Protocol(value); x {
+	case HTTP, H2C, HTTPS, H2:
+		into.Settings.Protocol = x
+		return nil
+	}
+	return fmt.Errorf("must be http, h2c, https or h2")
+}
+
 func readSSLRedirect(into *Annotations, value string) error {
 	switch value {
 	case "true":
@@ -147,11 +192,20 @@ func readSSLRedirect(into *Annotations, value string) error {
 }
 
 func readSlotsMinimum(into *Annotations, value string) error {
+	return readNumber(&into.Settings.SlotsMinimum, value, v1alpha1.MaxSlotsMinimum)
+}
+
+func readMaxConnections(into *Annotations, value string) error {
+	return readNumber(&into.Settings.MaxConnections, value, v1alpha1.MaxConnectionsPerPod)
+}
+
+// readNumber takes decimal digits only: what strconv also takes, such as "+5" and "007", is nothing that somebody means.
+func readNumber(into *int, value string, most int) error {
 	n, err := strconv.Atoi(value)
-	if err != nil || n < 1 || n > v1alpha1.MaxSlotsMinimum {
-		return fmt.Errorf("must be a number from 1 to %d", v1alpha1.MaxSlotsMinimum)
+	if err != nil || n < 1 || n > most || value != strconv.Itoa(n) {
+		return fmt.Errorf("must be a number from 1 to %d", most)
 	}
-	into.Settings.SlotsMinimum = n
+	*into = n
 	return nil
 }
 

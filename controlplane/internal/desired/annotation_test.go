@@ -27,6 +27,14 @@ func TestAnnotationValues(t *testing.T) {
 		{"check", "http:/", Settings{Check: Check{Kind: CheckHTTP, Path: "/"}}},
 		{"check", "http:/ready?deep=1", Settings{Check: Check{Kind: CheckHTTP, Path: "/ready?deep=1"}}},
 		{"slots-minimum", "12", Settings{SlotsMinimum: 12}},
+		{"affinity", "none", Settings{Affinity: AffinityNone}},
+		{"affinity", "cookie", Settings{Affinity: AffinityCookie}},
+		{"backend-protocol", "http", Settings{Protocol: HTTP}},
+		{"backend-protocol", "h2c", Settings{Protocol: H2C}},
+		{"backend-protocol", "https", Settings{Protocol: HTTPS}},
+		{"backend-protocol", "h2", Settings{Protocol: H2}},
+		{"max-connections", "200", Settings{MaxConnections: 200}},
+		{"max-connections", "1000000", Settings{MaxConnections: 1000000}},
 	}
 	for _, tt := range good {
 		a := ParseAnnotations(map[string]string{annotationPrefix + tt.name: tt.value}, nil)
@@ -35,14 +43,19 @@ func TestAnnotationValues(t *testing.T) {
 		}
 	}
 	bad := map[string][]string{
-		"balance":         {"", "static-rr", "RoundRobin", "uri depth 3", "roundrobin\n"},
-		"timeout-connect": {"", "0", "5", "0s", "-1s", "1.5s", "1m30s", "5S", "25d", "99999999999999999999s", "999us", "5s ", "5 s"},
-		"timeout-server":  {"banana"},
-		"timeout-queue":   {"infinite"},
-		"check":           {"", "http", "http:", "http:ready", "https:/ready", "http:/a b", "http:/a\nserver x", "http:/ü", "http:/a#b", "http:/\x00", "http:/" + strings.Repeat("a", 1024)},
-		"check-interval":  {"often"},
-		"ssl-redirect":    {"", "yes", "True", "0"},
-		"slots-minimum":   {"", "0", "-4", "4.5", "four", "4097"},
+		"balance":              {"", "static-rr", "RoundRobin", "uri depth 3", "roundrobin\n"},
+		"timeout-connect":      {"", "0", "5", "0s", "-1s", "1.5s", "1m30s", "5S", "25d", "99999999999999999999s", "999us", "5s ", "5 s"},
+		"timeout-server":       {"banana"},
+		"timeout-queue":        {"infinite"},
+		"check":                {"", "http", "http:", "http:ready", "https:/ready", "http:/a b", "http:/a\nserver x", "http:/ü", "http:/a#b", "http:/\x00", "http:/" + strings.Repeat("a", 1024)},
+		"check-interval":       {"often"},
+		"ssl-redirect":         {"", "yes", "True", "0"},
+		"slots-minimum":        {"", "0", "-4", "4.5", "four", "4097", "+4", "04"},
+		"affinity":             {"", "Cookie", "sticky", "cookie\n", "cookie insert"},
+		"affinity-cookie-name": {"", "a b", "a;b", "a=b", "a,b", "ü", "a\n", strings.Repeat("a", 65), "__Host-id", "__secure-id", `"a"`, "a$b"},
+		"sticky-drain":         {"", "Keep", "true", "maint"},
+		"backend-protocol":     {"", "HTTP", "http/1.1", "grpc", "h2c\n", "fcgi", "https verify none"},
+		"max-connections":      {"", "0", "-1", "many", "1000001", "1e3", "99999999999999999999", "0x10"},
 	}
 	for name, values := range bad {
 		for _, value := range values {
@@ -57,13 +70,19 @@ func TestAnnotationValues(t *testing.T) {
 
 func TestAnnotationsNotOfThisVersion(t *testing.T) {
 	a := ParseAnnotations(map[string]string{
-		"berth.dev/affinity": "cookie", "berth.dev/backend-protocol": "h2c", "berth.dev/max-connections": "5",
 		"berth.dev/timeout-sever": "5s", "berth.dev/": "x", "example.com/balance": "banana", "balance": "banana",
 	}, nil)
-	if a.Settings != (Settings{}) || len(a.Notes) != 5 {
+	if a.Settings != (Settings{}) || len(a.Notes) != 2 {
 		t.Errorf("%+v, %s", a.Settings, reasons(a.Notes))
 	}
-	holdsAll(t, "the notes", reasons(a.Notes), "berth.dev/affinity is not supported by this version", "berth.dev/timeout-sever is unknown")
+	holdsAll(t, "the notes", reasons(a.Notes), "berth.dev/timeout-sever is unknown", "berth.dev/ is unknown")
+	alone := ParseAnnotations(map[string]string{"berth.dev/affinity-cookie-name": "sid", "berth.dev/sticky-drain": "keep", "berth.dev/affinity": "none"}, nil)
+	holdsAll(t, "parts of an affinity that is not asked for", reasons(alone.Notes), "affinity-cookie-name has no effect without berth.dev/affinity: cookie",
+		"sticky-drain has no effect without berth.dev/affinity: cookie")
+	all := ParseAnnotations(map[string]string{"berth.dev/affinity-cookie-name": "sid", "berth.dev/sticky-drain": "keep", "berth.dev/affinity": "cookie"}, nil)
+	if want := (Settings{Affinity: AffinityCookie, CookieName: "sid", StickyDrain: StickyKeep}); all.Settings != want || len(all.Notes) > 0 {
+		t.Errorf("%+v, %s", all.Settings, reasons(all.Notes))
+	}
 	holdsAll(t, "an interval alone", reasons(ParseAnnotations(map[string]string{"berth.dev/check-interval": "5s"}, nil).Notes), "no effect without berth.dev/check")
 }
 
@@ -99,6 +118,7 @@ func TestSettingsThatAgreeShareABackend(t *testing.T) {
 	same := []Settings{
 		{}, {Balance: RoundRobin}, {TimeoutServer: "60s"}, {TimeoutServer: "1m"}, {TimeoutConnect: "500000us"}, {TimeoutQueue: "5000ms"},
 		{Check: Check{Kind: CheckNone}}, {CheckInterval: "9s"}, {Check: Check{Kind: CheckNone}, CheckInterval: "9s"}, {SlotsMinimum: 4},
+		{Affinity: AffinityNone}, {CookieName: "sid"}, {StickyDrain: StickyKeep}, {Affinity: AffinityNone, CookieName: "sid", StickyDrain: StickyKeep}, {Protocol: HTTP},
 	}
 	for _, s := range same {
 		if over := s.Over(d); over.Suffix() != "" {
@@ -108,7 +128,8 @@ func TestSettingsThatAgreeShareABackend(t *testing.T) {
 	own := []Settings{
 		{Balance: URI}, {TimeoutServer: "61s"}, {TimeoutConnect: "61s"}, {TimeoutQueue: "61s"}, {Check: Check{Kind: CheckTCP}},
 		{Check: Check{Kind: CheckHTTP, Path: "/"}}, {Check: Check{Kind: CheckHTTP, Path: "/a"}}, {Check: Check{Kind: CheckTCP}, CheckInterval: "9s"}, {SlotsMinimum: 5},
-		{TimeoutServer: "61s", TimeoutConnect: "61s"},
+		{TimeoutServer: "61s", TimeoutConnect: "61s"}, {Affinity: AffinityCookie}, {Affinity: AffinityCookie, CookieName: "sid"}, {Affinity: AffinityCookie, CookieName: "keep"},
+		{Affinity: AffinityCookie, StickyDrain: StickyKeep}, {Protocol: H2C}, {Protocol: HTTPS}, {Protocol: H2}, {MaxConnections: 5}, {MaxConnections: 50},
 	}
 	seen := map[string]Settings{}
 	for _, s := range own {
@@ -121,19 +142,62 @@ func TestSettingsThatAgreeShareABackend(t *testing.T) {
 		}
 		seen[suffix] = s
 	}
+	sticky, explicit := Settings{Affinity: AffinityCookie}.Over(d).Suffix(), Settings{Affinity: AffinityCookie, StickyDrain: StickyBreak}.Over(d).Suffix()
+	if sticky != explicit {
+		t.Errorf("a default that is written out makes %s of %s", explicit, sticky)
+	}
+}
+
+// Names outlive a version of the plane: one that comes with an upgrade would cost a reload, and every pod its slot.
+func TestSuffixesStay(t *testing.T) {
+	for want, s := range map[string]Settings{
+		"_abce2b8e": {Balance: URI}, "_4376d308": {Balance: Random, TimeoutConnect: "1s", TimeoutServer: "2s", TimeoutQueue: "3s", Check: Check{Kind: CheckHTTP, Path: "/x"}, CheckInterval: "4s", SlotsMinimum: 9},
+		"_209853d7": {Affinity: AffinityCookie, CookieName: "sid", StickyDrain: StickyKeep, Protocol: H2, MaxConnections: 7},
+	} {
+		if got := s.Suffix(); got != want {
+			t.Errorf("%+v has the suffix %s, had %s", s, got, want)
+		}
+	}
+}
+
+// What is given stands over what is below it, field by field.
+func TestUnder(t *testing.T) {
+	low := Settings{URI, "1s", "2s", "3s", Check{Kind: CheckTCP}, "4s", 5, AffinityCookie, "low", StickyKeep, H2, 6}
+	high := Settings{Random, "11s", "12s", "13s", Check{Kind: CheckHTTP, Path: "/"}, "14s", 15, AffinityNone, "high", StickyBreak, HTTP, 16}
+	if got := high.Under(low); got != high {
+		t.Errorf("%+v", got)
+	}
+	if got := (Settings{}).Under(low); got != low {
+		t.Errorf("%+v", got)
+	}
+	if got, want := (Settings{Protocol: HTTP}).Under(Port{AppProtocol: "kubernetes.io/wss"}.Hint()), (Settings{Balance: LeastConn, Protocol: HTTP}); got != want {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestHints(t *testing.T) {
+	for says, want := range map[string]Settings{
+		"": {}, "http": {}, "kubernetes.io/h2c": {Protocol: H2C}, "kubernetes.io/ws": {Balance: LeastConn}, "kubernetes.io/wss": {Balance: LeastConn, Protocol: HTTPS},
+		"https": {Protocol: HTTPS}, "http2": {Protocol: H2C}, "grpc": {Protocol: H2C}, "HTTPS": {}, "example.com/h2c": {}, "mysql": {},
+	} {
+		if got := (Port{AppProtocol: says}).Hint(); got != want {
+			t.Errorf("%q: %+v, want %+v", says, got, want)
+		}
+	}
 }
 
 // WANT-3: whatever stands in an annotation, nothing that comes out can end a word.
 func FuzzAnnotations(f *testing.F) {
 	for name := range annotations {
-		for _, value := range []string{"5s", "random", "http:/a b", "http:/\"'\\$x{}", "tcp\nserver evil 10.0.0.1:1", "4096", "true"} {
+		for _, value := range []string{"5s", "random", "http:/a b", "http:/\"'\\$x{}", "tcp\nserver evil 10.0.0.1:1", "4096", "true", "cookie", "sid", "keep", "h2c"} {
 			f.Add(name, value)
 		}
 	}
 	f.Fuzz(func(t *testing.T, name, value string) {
 		a := ParseAnnotations(map[string]string{annotationPrefix + name: value}, nil)
 		s := a.Settings
-		for _, word := range []string{string(s.Balance), string(s.TimeoutConnect), string(s.TimeoutServer), string(s.TimeoutQueue), s.Check.Kind, s.Check.Path, string(s.CheckInterval)} {
+		for _, word := range []string{string(s.Balance), string(s.TimeoutConnect), string(s.TimeoutServer), string(s.TimeoutQueue), s.Check.Kind, s.Check.Path, string(s.CheckInterval),
+			string(s.Affinity), s.CookieName, string(s.StickyDrain), string(s.Protocol)} {
 			if strings.ContainsFunc(word, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || r == unicode.ReplacementChar }) {
 				t.Fatalf("%s: %q comes through as %q", name, value, word)
 			}

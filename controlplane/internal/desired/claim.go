@@ -80,16 +80,14 @@ type Route struct {
 // Claim resolves an Ingress against the services and secrets that it names.
 func Claim(ing *Ingress, fleet Fleet, world World) *Claims {
 	c := &claimer{
-		Claims:    &Claims{Ref: ing.Ref, Age: ing.Age, Hosts: map[string]*HostClaim{}, Notes: slices.Clone(ing.Notes)},
-		ing:       ing,
-		fleet:     fleet,
-		world:     world,
-		overrides: ing.Settings.Over(fleet.Defaults),
-		closed:    map[string]bool{},
-		all:       ing.Refused,
-		resolved:  map[Target]Backend{},
+		Claims:   &Claims{Ref: ing.Ref, Age: ing.Age, Hosts: map[string]*HostClaim{}, Notes: slices.Clone(ing.Notes)},
+		ing:      ing,
+		fleet:    fleet,
+		world:    world,
+		closed:   map[string]bool{},
+		all:      ing.Refused,
+		resolved: map[Target]Backend{},
 	}
-	c.suffix = c.overrides.Suffix()
 	for _, entry := range ing.TLS {
 		c.protect(entry)
 	}
@@ -107,11 +105,9 @@ func Claim(ing *Ingress, fleet Fleet, world World) *Claims {
 
 type claimer struct {
 	*Claims
-	ing       *Ingress
-	fleet     Fleet
-	world     World
-	overrides Settings
-	suffix    string
+	ing   *Ingress
+	fleet Fleet
+	world World
 	// closed has the hosts whose protection was never good; all closes whatever the Ingress has.
 	closed   map[string]bool
 	all      bool
@@ -244,11 +240,12 @@ func (c *claimer) backend(t Target, place string) Backend {
 	if err != nil {
 		c.Notes = append(c.Notes, warn(fmt.Sprintf("%s %s; it answers 503", place, err)))
 	} else {
+		overrides := c.ing.Settings.Under(port.Hint()).Over(c.fleet.Defaults)
 		b = Backend{
-			Name:     c.fleet.Prefix(ref.Cluster) + ref.Namespace + "_" + ref.Name + "_" + port.String() + c.suffix,
+			Name:     c.fleet.Prefix(ref.Cluster) + ref.Namespace + "_" + ref.Name + "_" + port.String() + overrides.Suffix(),
 			Service:  ref,
 			Port:     port,
-			Settings: c.overrides,
+			Settings: overrides,
 		}
 	}
 	c.resolved[t] = b

@@ -12,6 +12,25 @@ type Port struct {
 	// Name is what endpoint slices know it by; empty where the service's only port has none.
 	Name   string
 	Number int32
+	// AppProtocol is what the service says that is spoken there; empty where it does not say.
+	AppProtocol string
+}
+
+// Hint is what the port's appProtocol says of how its endpoints are to be talked to, for who says nothing else. Beside the names that Kubernetes defines it
+// takes those that other proxies have for HTTP/2 in clear text; any other name is about something that a proxy need not know.
+func (p Port) Hint() Settings {
+	switch p.AppProtocol {
+	case "kubernetes.io/h2c", "h2c", "http2", "grpc":
+		return Settings{Protocol: H2C}
+	case "kubernetes.io/ws":
+		return Settings{Balance: LeastConn} // connections that live long
+	case "kubernetes.io/wss":
+		return Settings{Balance: LeastConn, Protocol: HTTPS}
+	case "https":
+		return Settings{Protocol: HTTPS}
+	default:
+		return Settings{}
+	}
 }
 
 // String is the port's name, or its number where it has none.
@@ -39,7 +58,7 @@ func FindPort(svc *corev1.Service, ref Ref, t Target) (Port, error) {
 			continue
 		}
 		if isTCP(p.Protocol) {
-			return Port{Name: p.Name, Number: p.Port}, nil
+			return Port{Name: p.Name, Number: p.Port, AppProtocol: deref(p.AppProtocol, "")}, nil
 		}
 		udp = true
 	}
