@@ -40,11 +40,11 @@ func Run(ctx context.Context, cfg Config, log zerolog.Logger) error {
 	if err := disk.MakeDir(cfg.StateDir); err != nil {
 		return err
 	}
-	unlock, err := disk.Lock(filepath.Join(cfg.StateDir, "agent.lock"))
+	lock, err := disk.NewLock(filepath.Join(cfg.StateDir, "agent.lock"))
 	if err != nil {
 		return fmt.Errorf("state directory %s: %w; one agent uses a state directory at a time", cfg.StateDir, err)
 	}
-	defer unlock()
+	defer lock.Release()
 	if err := disk.Sweep(cfg.StateDir); err != nil {
 		log.Warn().Err(err).Msg("what an earlier agent has left unfinished stays on the disk")
 	}
@@ -63,7 +63,7 @@ func Run(ctx context.Context, cfg Config, log zerolog.Logger) error {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	box := report.New()
-	n := node.New(cfg.node(), node.Parts{Log: log, Box: box, Metrics: node.NewMetrics(registry), Journal: j, Held: held, Certs: folder})
+	n := node.New(cfg.node(), node.Parts{Log: log, Box: box, Metrics: node.NewMetrics(registry), Journal: j, Held: held, Certs: folder, Lock: lock})
 
 	// The journal ends last, so that it still writes what the node has taken.
 	journalCtx, endJournal := context.WithCancel(context.WithoutCancel(ctx))

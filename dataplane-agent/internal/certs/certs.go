@@ -31,7 +31,7 @@ import (
 // DefaultFile is the path of the node's own certificate, relative to the state directory.
 const DefaultFile = render.DefaultCertificate
 
-// Folder is the certs folder of a state directory. It is used by one goroutine.
+// Folder is the certs folder of a state directory. One goroutine keeps and prunes; Has and Default may be called beside it.
 type Folder struct {
 	state string
 }

@@ -3,6 +3,7 @@
 //	DISK-1  A file is written beside its place, synced, renamed into place, and the folder is synced.
 //	DISK-2  A write that fails leaves the old file as it was and nothing beside it. What a killed process has left there goes at the next start.
 //	DISK-3  The same trouble has the same text each time it is met, so that it is told once.
+//	DISK-4  A lock is held by one process, also when somebody has removed its file: who held it first puts it back, or learns that another has it.
 package disk
 
 import (

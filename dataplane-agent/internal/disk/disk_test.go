@@ -61,21 +61,56 @@ func TestAnUnchangedFileIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestALockIsHeldByOneAtATime(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "lock")
-	unlock, err := disk.Lock(path)
-	if err != nil {
+func TestDISK4_ALockIsHeldByOneAtATime(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state", "lock")
+	if _, err := disk.NewLock(path); !errors.Is(err, disk.ErrWrite) {
+		t.Errorf("a lock in no folder: %v", err)
+	}
+	if err := disk.MakeDir(filepath.Dir(path)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := disk.Lock(path); !errors.Is(err, disk.ErrLocked) {
-		t.Errorf("a second lock: %v", err)
+	take := func() *disk.Lock {
+		t.Helper()
+		l, err := disk.NewLock(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
 	}
-	unlock()
-	again, err := disk.Lock(path)
-	if err != nil {
+	refused := func(when string) {
+		t.Helper()
+		if _, err := disk.NewLock(path); !errors.Is(err, disk.ErrLocked) {
+			t.Errorf("a second lock %s: %v", when, err)
+		}
+	}
+	first := take()
+	refused("while the first holds")
+	for _, remove := range []string{path, filepath.Dir(path)} {
+		if err := os.RemoveAll(remove); err != nil {
+			t.Fatal(err)
+		}
+		if err := first.Hold(); err != nil {
+			t.Fatal(err)
+		}
+		refused("after its file was gone")
+	}
+	// Who comes before the first has noticed has the lock, and the first learns it.
+	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	again()
+	second := take()
+	for range 2 {
+		if err := first.Hold(); !errors.Is(err, disk.ErrLocked) {
+			t.Errorf("two hold a lock: %v", err)
+		}
+	}
+	if err := second.Hold(); err != nil {
+		t.Error(err)
+	}
+	first.Release()
+	refused("while the second holds")
+	second.Release()
+	take().Release()
 }
 
 // DISK-3: a disk that stays full is one line in a log, and one Failed to the plane.

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/berth-proxy/berth/api/snapshot"
 	"github.com/berth-proxy/berth/api/snapshot/render"
@@ -28,6 +29,8 @@ const LongestSocket = candidateFolder + "/" + render.WorkerSocket
 // Writer writes into one state directory. It is immutable, but two writes at once would mix: its user makes sure of that.
 type Writer struct {
 	settings render.Settings
+	// anew has the socket's path spelled in another way.
+	anew bool
 }
 
 // New returns a Writer for these settings, whose StateDir must be absolute.
@@ -42,10 +45,40 @@ func (w Writer) Config() string { return filepath.Join(w.settings.StateDir, rend
 // Socket is the path of the worker's runtime socket.
 func (w Writer) Socket() string { return filepath.Join(w.settings.StateDir, render.WorkerSocket) }
 
+// Anew is a Writer whose configurations have the next worker make its runtime socket anew, as its file is gone: a worker takes over the socket that it knows by
+// the same path from the one before, with a name that leads nowhere, and makes one that it knows by another.
+func (w Writer) Anew() Writer {
+	w.anew = !w.anew
+	return w
+}
+
+// machine is what the configurations owe to this node, for a folder.
+func (w Writer) machine(folder string, rev *snapshot.Revision) render.Machine {
+	m := render.NodeMachine(w.settings, folder, rev)
+	if !w.anew {
+		return m
+	}
+	for i, line := range m.Global {
+		if len(line) > 2 && line[0] == "stats" && line[1] == "socket" {
+			m.Global[i] = append(snapshot.Line{"stats", "socket", folder + "/./" + render.WorkerSocket}, line[3:]...)
+		}
+	}
+	return m
+}
+
+// ours is how the line begins that every configuration of an agent has.
+var ours = []byte("description '" + strings.TrimSuffix(render.Description(snapshot.Digest{}), snapshot.Digest{}.String()))
+
+// Ours says whether there is a configuration in force, and an agent has written it.
+func (w Writer) Ours() bool {
+	text, err := os.ReadFile(w.Config())
+	return err == nil && bytes.Contains(text, ours)
+}
+
 // WriteCandidate writes a state where HAProxy can check it, and returns the path of its configuration.
 func (w Writer) WriteCandidate(rev *snapshot.Revision, gen *snapshot.Generation) (string, error) {
 	dir := filepath.Join(w.settings.StateDir, candidateFolder)
-	rendered, err := render.Files(rev, gen, render.NodeMachine(w.settings, dir, rev))
+	rendered, err := render.Files(rev, gen, w.machine(dir, rev))
 	if err != nil {
 		return "", fmt.Errorf("render revision %s: %w", rev.Digest().Short(), err)
 	}
@@ -64,7 +97,7 @@ func (w Writer) WriteCandidate(rev *snapshot.Revision, gen *snapshot.Generation)
 
 // Write puts a state in force: the next start or reload of HAProxy reads it. It returns the files that did not say so already.
 func (w Writer) Write(rev *snapshot.Revision, gen *snapshot.Generation) (written []string, err error) {
-	rendered, err := render.Files(rev, gen, render.NodeMachine(w.settings, w.settings.StateDir, rev))
+	rendered, err := render.Files(rev, gen, w.machine(w.settings.StateDir, rev))
 	if err != nil {
 		return nil, fmt.Errorf("render revision %s: %w", rev.Digest().Short(), err)
 	}

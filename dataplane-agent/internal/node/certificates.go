@@ -7,6 +7,7 @@ import (
 	"github.com/berth-proxy/berth/api/snapshot"
 	"github.com/berth-proxy/berth/api/wire"
 	"github.com/berth-proxy/berth/dataplane-agent/internal/disk"
+	fleetv1 "github.com/berth-proxy/berth/proto/berth/fleet/v1"
 )
 
 // certificatesThere drops from what is held the certificates whose files are gone: the plane sends them again.
@@ -21,8 +22,13 @@ func (n *Node) certificatesThere() {
 		version.Number = max(version.Number, 1) - 1 // it is older than what the plane has sent
 		n.held.Revision = n.held.Revision.Apply(gone, version)
 		n.incomplete = true
+		n.fail(aboutCertificates, fleetv1.Code_CODE_DISK,
+			fmt.Errorf("the file of certificate %s is gone: %w; the plane is asked for it, and HAProxy goes on with what it has", c.Name, errLost), 0)
 	}
 }
+
+// errLost says that a part of what is held is not on the disk any more.
+var errLost = errors.New("somebody has removed it")
 
 // keepCertificates puts the texts of the update's certificates into their files and takes them out of the update. Those that the disk does not take now
 // are kept in memory until the reload that needs them: endpoints that change in the same update do not wait for a disk.

@@ -259,7 +259,7 @@ func (n *Node) need() plan.Reason {
 			because(plan.Slots)
 		}
 	}
-	if reason != plan.None && n.next(reason) == nil {
+	if reason != plan.None && n.next(reason) == nil && !(reason == plan.Start && n.leftover) {
 		return plan.None
 	}
 	return reason

@@ -165,6 +165,11 @@ func (n *Node) wantsRevision(u wire.Update) {
 	n.planned = planned{}
 	switch {
 	case n.loaded == nil:
+		if n.worker != nil && n.knows(n.described) != nil {
+			n.letGo() // it runs what is held now: it is met once more, as one that is known
+			n.everythingStale()
+			n.workerSeen.reset()
+		}
 	case u.Scope == fleetv1.Scope_SCOPE_CHANGES:
 		maps.Copy(n.delta.Changes, u.Revision.Changes)
 	default:

@@ -19,4 +19,6 @@
 //	        needs nothing, and one change needs one reload.
 //	NODE-9  Nothing but the worker itself is waited for in the loop: a master, a disk or a check that takes its time holds no endpoint change back.
 //	NODE-10 HAProxy is started only when no process of the one before lives, whatever its sockets say.
+//	NODE-11 What somebody removes from the state directory under a HAProxy that runs comes back by itself; what only the plane knows it is asked for.
+//	NODE-12 What somebody changes in the worker by hand is found, taken back and told: what keeps traffic out at the next looks, the rest at a verification.
 package node

@@ -32,11 +32,15 @@ func (n *Node) taskEnded(ctx context.Context, r taskResult) {
 		n.log.Warn().Err(r.err).Msg("somebody else has reloaded HAProxy meanwhile")
 		n.restarted()
 		n.reload.wait(now.Add(n.cfg.ReloadSpacing))
-	case r.refused:
+	case r.refused && t.revision != nil:
 		n.reject(now, t, r)
 	case r.err != nil:
 		n.mended(aboutPacing)
-		n.fail(aboutReload, r.code, r.err, n.reload.failed(now))
+		most := slowest
+		if t.reason == plan.Start && r.code == fleetv1.Code_CODE_BIND {
+			most = lookAgain // HAProxy was not even run
+		}
+		n.fail(aboutReload, r.code, r.err, n.reload.failed(now, most))
 		n.restoreFiles(now)
 	default:
 		n.reloaded(ctx, now, t, r)
@@ -53,11 +57,17 @@ func (n *Node) reloaded(ctx context.Context, now time.Time, t *task, r taskResul
 	n.mended(aboutPacing)
 	n.observed.reloads++
 	n.metrics.reload(t.reason)
+	if t.revision == nil {
+		n.log.Info().Int("worker", r.worker.PID).Msg("HAProxy runs with the configuration that was on the disk, as nothing else is known")
+		n.mended(aboutReload)
+		n.find(ctx, now)
+		return
+	}
 	n.log.Info().Str("reason", t.reason.String()).Str("revision", t.revision.Digest().Short()).Int("worker", r.worker.PID).Dur("took", took).
 		Msg("HAProxy runs a new worker")
 	err := n.meet(ctx, now, t, r)
 	if errors.Is(err, errAnotherFile) {
-		n.fail(aboutReload, fleetv1.Code_CODE_INTERNAL, err, n.reload.failed(now))
+		n.fail(aboutReload, fleetv1.Code_CODE_INTERNAL, err, n.reload.failed(now, slowest))
 		n.seek(ctx, now) // its slots can be right all the same
 		return
 	}
@@ -71,11 +81,18 @@ func (n *Node) reloaded(ctx context.Context, now time.Time, t *task, r taskResul
 
 // filesWritten takes up what a writing of files has come to.
 func (n *Node) filesWritten(now time.Time, t *task, r taskResult) {
+	if len(r.lost) > 0 {
+		n.drifted(len(r.lost))
+		n.certificatesLost()
+	}
 	if r.err != nil {
-		n.filesBehind = now
-		n.fail(aboutFiles, r.code, r.err, n.cfg.RefreshFiles)
+		again := min(n.cfg.RefreshFiles<<min(n.filesFailed, 16), slowest)
+		n.filesFailed++
+		n.filesBehind = now.Add(again - n.cfg.RefreshFiles)
+		n.fail(aboutFiles, r.code, r.err, again)
 		return
 	}
+	n.filesFailed = 0
 	n.mended(aboutFiles)
 	if t.audit && len(r.written) > 0 && len(t.touched) == 0 {
 		n.drifted(len(r.written))

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/berth-proxy/berth/api/snapshot/render"
@@ -35,6 +36,9 @@ func (n *Node) look(ctx context.Context) {
 	if n.reloading() && n.task.lost(now) {
 		n.task.cancel()
 	}
+	if n.reloading() && n.task.reason == plan.Start && now.Sub(n.task.started) >= n.cfg.Slow {
+		n.fail(aboutReload, fleetv1.Code_CODE_START, errSlow, 0)
+	}
 	n.tellObserved()
 	if n.worker == nil {
 		return
@@ -56,6 +60,9 @@ func (n *Node) look(ctx context.Context) {
 		}(n.worker.Process)
 	}
 }
+
+// errSlow says that HAProxy takes longer to start than it should.
+var errSlow = errors.New("HAProxy has been started and does not serve yet; it is waited for (what it says is in haproxy.log)")
 
 // reloading says whether a worker is about to be replaced by this node's own doing.
 func (n *Node) reloading() bool { return n.task != nil && n.task.reason != plan.None }

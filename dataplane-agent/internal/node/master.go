@@ -46,6 +46,15 @@ func boot() string {
 	return strings.TrimSpace(string(text))
 }
 
+// foundMaster looks for the HAProxy that was started with this node's socket, which somebody may have removed together with all that the node remembers.
+func (n *Node) foundMaster() bool {
+	master, _, found := haproxy.FindMaster(n.cfg.masterSocket())
+	if found {
+		n.master = master
+	}
+	return found
+}
+
 // lives says whether a process of the HAProxy that was known lives on, whatever its sockets say.
 func (n *Node) lives() bool {
 	return n.last.Alive() || n.master.Alive() || n.process != nil && !n.process.Ended()

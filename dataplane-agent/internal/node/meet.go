@@ -43,7 +43,7 @@ func (n *Node) overtake(ctx context.Context, now time.Time) {
 // find meets the HAProxy that runs, or notes that none does.
 func (n *Node) find(ctx context.Context, now time.Time) {
 	id, err := haproxy.Find(ctx, n.cfg.masterSocket(), n.files.Socket())
-	if errors.Is(err, haproxy.ErrNotRunning) && !n.lives() {
+	if errors.Is(err, haproxy.ErrNotRunning) && !n.lives() && !n.foundMaster() {
 		n.notRunning(now)
 		return
 	}
@@ -68,9 +68,10 @@ func (n *Node) notRunning(now time.Time) {
 		return
 	}
 	n.down, n.loaded, n.repair = true, nil, plan.None
+	n.leftover = n.held.Revision.Len() == 0 && n.held.Running == nil && n.files.Ours()
 	n.mended(aboutWorker)
 	if !n.started.IsZero() && now.Sub(n.started) < steady {
-		n.reload.failed(now)
+		n.reload.failed(now, slowest)
 	}
 	n.started = time.Time{}
 }
@@ -107,6 +108,7 @@ func (n *Node) adopt(ctx context.Context, now time.Time, id haproxy.Identity) er
 	}
 	n.probe(ctx)
 	n.met(now, id)
+	n.described = info.Description
 	if n.loaded = n.knows(info.Description); n.loaded != nil {
 		n.by, n.reason = fleetv1.By_BY_RUNTIME, plan.None
 		n.runs(n.loaded)

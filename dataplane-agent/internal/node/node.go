@@ -32,6 +32,7 @@ type Node struct {
 	certs     *certs.Folder
 	files     files.Writer
 	listeners listener.Set
+	lock      Lock
 
 	inbox   chan delivery
 	inspect chan inspection
@@ -84,6 +85,13 @@ type Node struct {
 	reload     pacing
 	task       *task
 	looking    bool
+	place      place
+	// leftover says that nothing is held, no HAProxy runs, and a configuration of an earlier time is on the disk.
+	leftover bool
+	// described is how the worker that was adopted last describes its configuration.
+	described string
+	// filesFailed counts how often in a row files could not be written.
+	filesFailed int
 	// filesBehind is when the configuration on disk first lagged behind what is held; zero if it does not.
 	filesBehind time.Time
 	// verified is when everything was last read back, audited when the files were last compared, started when the last worker was started by this node.
@@ -124,6 +132,8 @@ type Parts struct {
 	Journal *journal.Journal
 	Held    journal.State
 	Certs   *certs.Folder
+	// Lock may be nil.
+	Lock Lock
 }
 
 // New returns a Node that holds what its journal says. Run starts it.
@@ -131,7 +141,7 @@ func New(cfg Config, p Parts) *Node {
 	cfg = cfg.withDefaults()
 	n := &Node{
 		cfg: cfg, log: p.Log, box: p.Box, metrics: p.Metrics, journal: p.Journal, certs: p.Certs,
-		files: files.New(cfg.Settings), listeners: cfg.listeners(),
+		files: files.New(cfg.Settings), listeners: cfg.listeners(), lock: p.Lock,
 		inbox: make(chan delivery), inspect: make(chan inspection), epochs: make(chan uint64),
 		done: make(chan taskResult, 1), looked: make(chan looked, 1),
 		held: p.Held, unkept: map[snapshot.Digest]*snapshot.Certificate{},
@@ -188,6 +198,9 @@ func (n *Node) Run(ctx context.Context) error {
 		case <-n.journal.Changed():
 			n.journalChanged()
 		case <-watch.C:
+			if err := n.watchPlace(time.Now()); err != nil {
+				return fmt.Errorf("state directory %s: another agent has taken it over while it was empty; this one ends: %w", n.cfg.Settings.StateDir, err)
+			}
 			n.look(ctx)
 		case <-timer.C:
 		}
@@ -248,6 +261,20 @@ func (n *Node) journalChanged() {
 		return
 	}
 	n.mended(aboutJournal)
+	n.diskMended(time.Now())
+}
+
+// diskMended has what a full disk has put off tried at once.
+func (n *Node) diskMended(now time.Time) {
+	if n.filesFailed > 0 {
+		n.filesFailed = 0
+		n.restoreFiles(now)
+	}
+	for _, kind := range []trouble{aboutReload, aboutCertificates} {
+		if n.troubles.now[kind].GetCode() == fleetv1.Code_CODE_DISK {
+			n.reload.wait(now)
+		}
+	}
 }
 
 // errGone is what Deliver and Inspect return when the node has ended.

@@ -15,6 +15,8 @@ type pacing struct {
 const (
 	// slowest is the longest pause after a failure.
 	slowest = 30 * time.Second
+	// lookAgain is the longest pause after a failure that costs next to nothing.
+	lookAgain = 2 * time.Second
 	// steady is how long a HAProxy has to run for its start to count as good.
 	steady = 10 * time.Second
 )
@@ -33,9 +35,9 @@ func (p *pacing) ended(now time.Time, took time.Duration) {
 // good is called when what was started has proved itself.
 func (p *pacing) good() { p.failures = 0 }
 
-// failed puts the next try off, longer each time.
-func (p *pacing) failed(now time.Time) time.Duration {
-	delay := min(p.spacing<<min(p.failures, 16), slowest)
+// failed puts the next try off, longer each time, but not longer than most.
+func (p *pacing) failed(now time.Time, most time.Duration) time.Duration {
+	delay := min(p.spacing<<min(p.failures, 16), most)
 	p.failures++
 	p.notBefore = now.Add(delay)
 	return delay

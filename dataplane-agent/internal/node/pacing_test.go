@@ -43,7 +43,7 @@ func TestNODE6_Pacing(t *testing.T) {
 				case "ended":
 					p.ended(now, took)
 				case "failed":
-					p.failed(now)
+					p.failed(now, slowest)
 				case "good":
 					p.good()
 				case "wait":

@@ -20,12 +20,15 @@ import (
 type task struct {
 	cancel context.CancelFunc
 	// reason is None for a mere writing of files.
-	reason   plan.Reason
+	reason plan.Reason
+	// revision is what is to run, nil for a start with the configuration that is on the disk.
 	revision *snapshot.Revision
 	checked  bool
 	previous haproxy.Identity
 	// audit says that the files are known to say what is held, unless somebody else has changed them.
 	audit bool
+	// certificates says that their files are to be looked at, too.
+	certificates bool
 	// newest is the generation that a configuration is rendered with: the newest at that moment, not at the task's start (P1).
 	newest atomic.Pointer[snapshot.Generation]
 	// replaced says that the worker before the reload is leaving, overtaken when another one was met without word from the task. The loop's alone.
@@ -43,7 +46,9 @@ type taskResult struct {
 	// rendered is the generation that the configuration in force was written with, written the files that were not so already.
 	rendered *snapshot.Generation
 	written  []string
-	worker   haproxy.Identity
+	// lost are certificates whose files are gone, as an audit finds.
+	lost   []*snapshot.Certificate
+	worker haproxy.Identity
 	// process is the master that was started, if one was.
 	process *haproxy.Process
 	// refused says that HAProxy refused the revision.
@@ -66,16 +71,25 @@ func (n *Node) startTask(ctx context.Context, now time.Time) {
 	if reason == plan.None {
 		n.mended(aboutReload)
 		n.mended(aboutPacing)
-		n.mended(aboutCertificates)
+		if !n.incomplete {
+			n.mended(aboutCertificates)
+		}
 	}
 	switch {
 	case reason != plan.None && n.reload.ready(now):
 		rev := n.next(reason)
+		if rev == nil {
+			n.launch(ctx, &task{reason: reason}) // what an agent has left on the disk
+			return
+		}
 		if err := n.writeUnkept(rev); err != nil {
-			n.fail(aboutCertificates, fleetv1.Code_CODE_DISK, err, n.reload.failed(now))
+			n.fail(aboutCertificates, fleetv1.Code_CODE_DISK, err, n.reload.failed(now, slowest))
 			return
 		}
 		n.mended(aboutCertificates)
+		if reason != plan.Start && gone(n.files.Socket()) {
+			n.files = n.files.Anew()
+		}
 		n.attempted = rev
 		checked := n.loaded != nil && (rev == n.loaded || rev.StructureDigest() == n.loaded.StructureDigest())
 		n.launch(ctx, &task{reason: reason, revision: rev, checked: checked})
@@ -83,10 +97,11 @@ func (n *Node) startTask(ctx context.Context, now time.Time) {
 	case !n.filesBehind.IsZero() && now.Sub(n.filesBehind) >= n.cfg.RefreshFiles:
 		n.filesBehind = time.Time{}
 		n.audited = now
-		n.launch(ctx, &task{reason: plan.None, revision: n.loaded})
+		n.launch(ctx, &task{reason: plan.None, revision: n.loaded, certificates: n.place.compared()})
 	case n.filesBehind.IsZero() && now.Sub(n.audited) >= n.cfg.Verify:
 		n.audited = now
-		n.launch(ctx, &task{reason: plan.None, revision: n.loaded, audit: true})
+		n.launch(ctx, &task{reason: plan.None, revision: n.loaded, audit: true, certificates: true})
+		n.place.compare = false
 	}
 }
 
@@ -127,12 +142,18 @@ func (n *Node) perform(ctx context.Context, t *task) taskResult {
 			return r
 		}
 	}
-	gen := t.newest.Load()
-	written, err := n.files.Write(t.revision, gen)
-	if err != nil {
-		return failed(err)
+	r := taskResult{rendered: t.newest.Load(), code: fleetv1.Code_CODE_OK}
+	if t.certificates {
+		r.lost = n.lostCertificates(t.revision)
 	}
-	r := taskResult{rendered: gen, written: written, code: fleetv1.Code_CODE_OK}
+	if t.revision != nil {
+		var err error
+		if r.written, err = n.files.Write(t.revision, r.rendered); err != nil {
+			f := failed(err)
+			f.lost = r.lost
+			return f
+		}
+	}
 	switch t.reason {
 	case plan.None:
 	case plan.Start:
@@ -152,11 +173,14 @@ var errTooManyLeave = errors.New("too many old workers still finish what they ha
 
 // check renders the revision beside what is in force and lets HAProxy judge it.
 func (n *Node) check(ctx context.Context, t *task) taskResult {
-	path, err := n.files.WriteCandidate(t.revision, t.newest.Load())
-	if err != nil {
-		r := failed(err)
-		r.refused = !errors.Is(err, disk.ErrWrite)
-		return r
+	path := n.files.Config()
+	if t.revision != nil {
+		var err error
+		if path, err = n.files.WriteCandidate(t.revision, t.newest.Load()); err != nil {
+			r := failed(err)
+			r.refused = !errors.Is(err, disk.ErrWrite)
+			return r
+		}
 	}
 	if err := haproxy.Check(ctx, n.cfg.HAProxy, path); err != nil {
 		return taskResult{err: err, code: haproxyCode(err), refused: errors.Is(err, haproxy.ErrRejected)}

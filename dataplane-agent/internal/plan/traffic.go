@@ -121,7 +121,9 @@ func (h Health) Amend(b *snapshot.Backend) []Amendment {
 	if h.Unchecked {
 		out = append(out, Amendment{"the health check of " + h.Backend + "/" + h.Server + " is switched off", "enable health " + server})
 	}
-	judged := func(option string) bool { return slices.Contains([]string{"check", "agent-check", "track", "observe"}, option) }
+	judged := func(option string) bool {
+		return slices.Contains([]string{"check", "agent-check", "track", "observe"}, option)
+	}
 	if h.Stopped && !slices.ContainsFunc(b.ServerOptions, judged) {
 		out = append(out, Amendment{h.Backend + "/" + h.Server + " is ready and was told to be unhealthy", "set server " + server + " health up"})
 	}

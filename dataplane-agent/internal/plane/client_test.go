@@ -300,3 +300,40 @@ func TestPositionsAreToldOfWhatIsHeld(t *testing.T) {
 		return
 	}
 }
+
+// PLANE-6: a node that has lost a part of what it has told greets anew, so that the plane sends it again.
+func TestPLANE6_ANodeThatHasLostSomethingGreetsAnew(t *testing.T) {
+	h, box := newHolder(), report.New()
+	hellos := make(chan *fleetv1.Hello)
+	address := serve(t, func(c conversation) error {
+		m, err := c.Recv()
+		if err != nil {
+			return err
+		}
+		if err := c.Send(&fleetv1.SyncResponse{Message: &fleetv1.SyncResponse_Welcome{Welcome: &fleetv1.Welcome{Epoch: 1}}}); err != nil {
+			return err
+		}
+		select {
+		case hellos <- m.GetHello():
+		case <-c.Context().Done():
+		}
+		for err == nil {
+			_, err = c.Recv()
+		}
+		return nil
+	})
+	connect(t, h, box, nil, address)
+	<-hellos
+	h.mu.Lock()
+	h.rev = h.rev.Apply(snapshot.RevisionDelta{}, snapshot.Version{Epoch: 1, Number: 7})
+	h.mu.Unlock()
+	box.Greet()
+	select {
+	case m := <-hellos:
+		if m.GetHeld().GetRevision().GetVersion().GetNumber() != 7 {
+			t.Errorf("greeted with %v", m.GetHeld())
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("the plane is not greeted again")
+	}
+}

@@ -10,4 +10,5 @@
 //	PLANE-3  Updates reach the node in the order of the stream, whole, one after the other; each is answered by Received.
 //	PLANE-4  News is sent level-triggered: a slow stream is told what is true now.
 //	PLANE-5  Every goroutine of a stream has ended before the next stream begins.
+//	PLANE-6  A node that has lost a part of what it has told ends its stream and greets anew.
 package plane

@@ -260,8 +260,14 @@ func (s *session) waitingAnswers() []*fleetv1.SyncRequest {
 	return out
 }
 
+// errGreet ends a stream whose Hello said more than the node holds now.
+var errGreet = errors.New("the node has lost a part of what it has told the plane; it greets anew")
+
 func (s *session) sendNews() error {
 	n := s.client.box.Take()
+	if n.Greet {
+		return errGreet
+	}
 	var list []*fleetv1.SyncRequest
 	if n.Applied != nil {
 		list = append(list, &fleetv1.SyncRequest{Message: &fleetv1.SyncRequest_Applied{Applied: n.Applied}})

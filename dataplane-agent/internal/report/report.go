@@ -29,6 +29,8 @@ type News struct {
 	Rejected *fleetv1.Rejected
 	Failed   *fleetv1.Failed
 	Observed *fleetv1.Observed
+	// Greet says that the node holds less than it has told: the plane is to be greeted again.
+	Greet bool
 }
 
 // New returns an empty Box.
@@ -88,6 +90,14 @@ func (b *Box) Failed(f *fleetv1.Failed) {
 func (b *Box) Observed(o *fleetv1.Observed) {
 	b.mu.Lock()
 	b.observed, b.news.Observed = o, o
+	b.mu.Unlock()
+	b.signal()
+}
+
+// Greet puts that the node holds less than it has told the plane.
+func (b *Box) Greet() {
+	b.mu.Lock()
+	b.news.Greet = true
 	b.mu.Unlock()
 	b.signal()
 }
