@@ -1,0 +1,180 @@
+package adoption
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/berth-proxy/berth/api/snapshot"
+	"github.com/berth-proxy/berth/api/wire"
+)
+
+var (
+	start  = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	timing = Timing{Wait: 2 * time.Second, Patience: 2 * time.Second, Answer: 10 * time.Second}
+)
+
+func after(d time.Duration) time.Time { return start.Add(d) }
+
+func asked(h *Holder) bool {
+	select {
+	case <-h.Asked():
+		return true
+	default:
+		return false
+	}
+}
+
+// told is what a node tells that holds one table with so many slots.
+func told(t *testing.T, length int) *wire.Positions {
+	version := snapshot.Version{Epoch: 1, Number: uint64(length)}
+	return positions(t, version, &snapshot.Table{Backend: "web", Version: version, Slots: make([]snapshot.Slot, length)})
+}
+
+func holding(p *wire.Positions) wire.Marks { return wire.Marks{Generation: p.Generation} }
+
+func TestADOPT1NodesThatHoldTheSameAreOneQuestion(t *testing.T) {
+	f, p := New(timing, func() {}), told(t, 4)
+	var nodes []*Holder
+	for i := range 1000 {
+		nodes = append(nodes, f.Meet(fmt.Sprint("n", i), holding(p), true, start))
+	}
+	count := func() (n int) {
+		for _, h := range nodes {
+			if asked(h) {
+				n++
+			}
+		}
+		return n
+	}
+	if !asked(nodes[0]) || count() != 1 {
+		t.Fatalf("%d of 1,000 nodes were asked at once", count())
+	}
+	nodes[0].Leave(after(time.Second))
+	if !asked(nodes[1]) || count() != 2 {
+		t.Fatal("the one that was asked left, and not exactly one other was asked")
+	}
+	f.Status(after(2 * time.Second))
+	if count() != 2 {
+		t.Error("another was asked although the first has not had its time")
+	}
+	f.Status(after(4 * time.Second))
+	if !asked(nodes[2]) || count() != 3 {
+		t.Error("one that is slow was not joined by another")
+	}
+	for _, h := range nodes {
+		if _, known := h.Holdings(); known {
+			t.Fatal("it is known already")
+		}
+	}
+	nodes[2].Answer(p, after(4*time.Second))
+	for _, h := range nodes[1:] {
+		if holdings, known := h.Holdings(); !known || holdings["web"] != p.Tables["web"].Digest {
+			t.Fatal("what one has told is not known of the others")
+		}
+	}
+	f.Meet("late", holding(p), true, after(5*time.Second))
+	f.Status(after(9 * time.Second))
+	if count() != 3 {
+		t.Error("somebody was asked for what is known")
+	}
+	// Another generation is another question.
+	q := told(t, 8)
+	if h := f.Meet("other", holding(q), true, after(9*time.Second)); !asked(h) {
+		t.Error("who holds something else was not asked")
+	}
+	if h := f.Meet("sent", holding(told(t, 12)), false, after(9*time.Second)); asked(h) {
+		t.Error("a node was asked that cannot be any more")
+	}
+}
+
+func TestADOPT1AnswersUnderWayAreBounded(t *testing.T) {
+	f := New(timing, func() {})
+	var nodes []*Holder
+	var answers []*wire.Positions
+	for i := range 3 * maxAtOnce {
+		answers = append(answers, told(t, 4+i))
+		nodes = append(nodes, f.Meet(fmt.Sprint("n", i), holding(answers[i]), true, start))
+	}
+	for range 3 {
+		var open []int
+		for i, h := range nodes {
+			if asked(h) && answers[i] != nil {
+				open = append(open, i)
+			}
+		}
+		if len(open) != maxAtOnce {
+			t.Fatalf("%d answers are under way", len(open))
+		}
+		for _, i := range open {
+			nodes[i].Answer(answers[i], start)
+			answers[i] = nil
+		}
+	}
+	if s := f.Status(after(2 * time.Second)); !s.Over {
+		t.Error("everybody has answered, and it is not over")
+	}
+}
+
+func TestADOPT5TheWaitEnds(t *testing.T) {
+	p := told(t, 4)
+	over := func(f *Fleet, d time.Duration) bool { return f.Status(after(d)).Over }
+
+	f := New(timing, func() {})
+	if over(f, time.Hour) {
+		t.Error("it is over before anybody came")
+	}
+	f.Meet("fresh", wire.Marks{}, true, start)
+	if s := f.Status(start); s.Over || !s.Next.Equal(after(2*time.Second)) {
+		t.Errorf("a node that has nothing: %+v", s)
+	}
+	if !over(f, 2*time.Second) {
+		t.Error("with nodes that have nothing it is not over after its time")
+	}
+
+	f = New(timing, func() {})
+	h := f.Meet("a", holding(p), true, start)
+	if over(f, 9*time.Second) {
+		t.Error("an answer is due, and it is over")
+	}
+	if !over(f, 10*time.Second) {
+		t.Error("an answer that does not come holds it up")
+	}
+	h.Answer(p, after(3*time.Second))
+	if !over(f, 3*time.Second) {
+		t.Error("the answer came, and it is not over")
+	}
+
+	f = New(timing, func() {})
+	h = f.Meet("a", holding(p), true, start)
+	h.Leave(after(time.Second))
+	if over(f, 5*time.Second) {
+		t.Error("nobody is there, and it is over: who comes next would not be asked")
+	}
+	h = f.Meet("a", holding(p), true, after(6*time.Second))
+	if !asked(h) || over(f, 7*time.Second) {
+		t.Error("who came back was not asked")
+	}
+	h.Answer(p, after(7*time.Second))
+	if s := f.Status(after(7 * time.Second)); !s.Over || s.Uniform != holding(p) {
+		t.Errorf("all is told: %+v", s)
+	}
+}
+
+// A late answer is known, for what the node keeps, and moves nobody.
+func TestADOPT2WhatIsToldAfterTheEndIsNotAdopted(t *testing.T) {
+	f, p, q := New(timing, func() {}), told(t, 4), told(t, 8)
+	f.Meet("a", holding(p), true, start).Answer(p, start)
+	a := f.Close()
+	late := f.Meet("b", holding(q), true, after(time.Minute))
+	late.Answer(q, after(time.Minute))
+	if _, known := late.Holdings(); !known {
+		t.Error("what a late node holds is not known")
+	}
+	if got := len(a.Table("web", 4).Slots); got != 4 {
+		t.Errorf("a late node changed the length to %d", got)
+	}
+	if a.Generation != 4 {
+		t.Errorf("the highest number is %d", a.Generation)
+	}
+}
