@@ -23,26 +23,6 @@ type Annotations struct {
 	Notes    []Note
 }
 
-// annotation reads one value into the target, or says what it should be.
-type annotation func(into *Annotations, value string) error
-
-// annotations of this version. What a value may be is closed: words from a list, numbers, times and one path without white space (WANT-3).
-var annotations = map[string]annotation{
-	"balance":              readBalance,
-	"timeout-connect":      readDuration(func(a *Annotations) *v1alpha1.Duration { return &a.Settings.TimeoutConnect }),
-	"timeout-server":       readDuration(func(a *Annotations) *v1alpha1.Duration { return &a.Settings.TimeoutServer }),
-	"timeout-queue":        readDuration(func(a *Annotations) *v1alpha1.Duration { return &a.Settings.TimeoutQueue }),
-	"affinity":             readAffinity,
-	"affinity-cookie-name": readCookieName,
-	"sticky-drain":         readStickyDrain,
-	"check":                readCheck,
-	"check-interval":       readDuration(func(a *Annotations) *v1alpha1.Duration { return &a.Settings.CheckInterval }),
-	"backend-protocol":     readProtocol,
-	"max-connections":      readMaxConnections,
-	"slots-minimum":        readSlotsMinimum,
-	"ssl-redirect":         readSSLRedirect,
-}
-
 // ParseAnnotations reads the annotations of one Ingress. A value that cannot be read leaves the last accepted one in force, and the default where
 // there never was one; both are warned about.
 func ParseAnnotations(given, accepted map[string]string) Annotations {
@@ -52,13 +32,12 @@ func ParseAnnotations(given, accepted map[string]string) Annotations {
 		if !ours {
 			continue
 		}
-		read, known := annotations[name]
-		switch {
-		case known:
-			a.take(key, name, read, given[key], accepted)
-		default:
+		known := slices.IndexFunc(all, func(s Setting) bool { return s.Annotation == name })
+		if known < 0 {
 			a.Notes = append(a.Notes, warn(fmt.Sprintf("annotation %s is unknown and has no effect; look for a typing error", clip(key))))
+			continue
 		}
+		a.take(key, name, all[known].read, given[key], accepted)
 	}
 	if a.Settings.CheckInterval != "" && a.Settings.Check.Kind == "" {
 		a.Notes = append(a.Notes, warn("annotation berth.dev/check-interval has no effect without berth.dev/check"))
@@ -76,7 +55,7 @@ func ParseAnnotations(given, accepted map[string]string) Annotations {
 	return a
 }
 
-func (a *Annotations) take(key, name string, read annotation, value string, accepted map[string]string) {
+func (a *Annotations) take(key, name string, read reader, value string, accepted map[string]string) {
 	err := read(a, value)
 	if err == nil {
 		a.accept(name, value)
@@ -107,7 +86,7 @@ func readBalance(into *Annotations, value string) error {
 	return fmt.Errorf("must be roundrobin, leastconn, random, source or uri")
 }
 
-func readDuration(field func(*Annotations) *v1alpha1.Duration) annotation {
+func readDuration(field func(*Annotations) *v1alpha1.Duration) reader {
 	return func(into *Annotations, value string) error {
 		d := v1alpha1.Duration(value)
 		if _, err := d.Parse(); err != nil {

@@ -188,7 +188,8 @@ func TestHints(t *testing.T) {
 
 // WANT-3: whatever stands in an annotation, nothing that comes out can end a word.
 func FuzzAnnotations(f *testing.F) {
-	for name := range annotations {
+	for _, setting := range AllSettings() {
+		name := setting.Annotation
 		for _, value := range []string{"5s", "random", "http:/a b", "http:/\"'\\$x{}", "tcp\nserver evil 10.0.0.1:1", "4096", "true", "cookie", "sid", "keep", "h2c"} {
 			f.Add(name, value)
 		}
