@@ -12,9 +12,11 @@
 // Invariants, each of which has a test of that name:
 //
 //	LOG-1  The update since a state, applied to that state, gives the head, whatever happened in between and whichever clocks it covers.
-//	LOG-2  Versions of a clock only grow, also over a change of the epoch; equal content does not get a new version, except by an epoch.
+//	LOG-2  Versions of a clock only grow, also over a change of the epoch and of the numbers; equal content does not get a new version, except by these.
 //	LOG-3  A raised epoch renumbers both clocks and changes no digest: a state that was equal to the head is equal to it still.
 //	LOG-4  The log is bounded. What is older than it remembers is said to be unknown, never guessed.
 //	LOG-5  Whoever asks for the same update from the same head gets the same encoded bytes, made once.
 //	LOG-6  A reader that waits for Superseded of the head that it has seen misses no head for good.
+//	LOG-7  A node that holds tables beside those of the log is led to the log's newest tables and keeps its others, bit by bit, until the log writes a
+//	       table of that name.
 package changelog

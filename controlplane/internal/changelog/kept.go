@@ -20,12 +20,12 @@ type Kept struct {
 // Sum is what the kept tables add to a digest.
 func (k *Kept) Sum() snapshot.Digest { return k.sum }
 
-// without is k less the tables that a change writes whole.
+// without is k less the tables that a change writes or takes away.
 func (k *Kept) without(d snapshot.GenerationDelta) *Kept {
 	next := k
-	for backend, t := range d.Tables {
+	for backend := range d.Tables {
 		digest, there := k.tables[backend]
-		if _, gone := next.gone[backend]; !there || gone || !t.Reset {
+		if _, gone := next.gone[backend]; !there || gone {
 			continue
 		}
 		if next == k {

@@ -78,7 +78,7 @@ func (l *Log) Publish(rev snapshot.RevisionDelta, gen snapshot.GenerationDelta, 
 	} else {
 		rev = snapshot.RevisionDelta{}
 	}
-	gen = stamp(gen, old.NextGeneration())
+	gen = stamp(gen, old)
 	if g := old.Generation.Apply(gen, old.NextGeneration()); first || g.Digest() != old.Generation.Digest() {
 		next.Generation, next.GenerationTime = g, now
 	} else {
@@ -97,11 +97,19 @@ func (l *Log) Publish(rev snapshot.RevisionDelta, gen snapshot.GenerationDelta, 
 	return l.swap(&next)
 }
 
-// stamp gives the tables the version that they are published under: the epoch may have been raised since they were assigned.
-func stamp(d snapshot.GenerationDelta, version snapshot.Version) snapshot.GenerationDelta {
+// stamp gives the tables the version that they are published under: the epoch may have been raised since they were assigned. A table that the log does not have
+// is written whole: a node may have one of that name which it keeps.
+func stamp(d snapshot.GenerationDelta, old *Head) snapshot.GenerationDelta {
 	stamped := snapshot.GenerationDelta{Tables: make(map[string]snapshot.TableDelta, len(d.Tables))}
+	version := old.NextGeneration()
 	for backend, t := range d.Tables {
 		t.Version = version
+		if old.Generation.Table(backend) == nil {
+			if t.Removed {
+				continue
+			}
+			t.Reset = true
+		}
 		stamped.Tables[backend] = t
 	}
 	return stamped
