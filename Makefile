@@ -43,6 +43,11 @@ test-e2e: ## real HAProxy under load
 	@hack/setup.sh build test
 	@hack/test.sh e2e
 
+.PHONY: soak
+soak: ## random faults under load for DURATION (1h), the same ones again with SEED=n
+	@hack/setup.sh build test
+	@DURATION='$(DURATION)' SEED='$(SEED)' hack/test.sh soak
+
 .PHONY: fuzz
 fuzz: ## every fuzz target, FUZZ_TIME (10s) each
 	@hack/setup.sh build test

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# test.sh [unit|e2e|fuzz|all]
+# test.sh [unit|e2e|fuzz|soak|all]
 #
 # unit  the tests of every package but the end-to-end ones, with the race detector
-# e2e   the packages under tests/e2e: real HAProxy, real gRPC, load; without the race detector, which would measure itself
+# e2e   the packages under tests/e2e, and two minutes of tests/soak: real HAProxy, real gRPC, load; without the race detector, which would measure itself
 # fuzz  every fuzz target that there is, FUZZ_TIME (10s) each
+# soak  random faults for longer: DURATION (1h), with a seed of one's own (SEED); not a part of all
 #
 # Everything is run even when something before it failed; the exit code and the last lines say what did. The lines of go test itself
 # are left as they are. GO_TEST_FLAGS is handed to go test, such as GO_TEST_FLAGS='-run Rolling -v'.
@@ -21,7 +22,7 @@ if [ "$(go env CGO_ENABLED)" != 1 ] || ! have "$(go env CC)"; then
 fi
 
 # unit_packages lists a module's packages that are no end-to-end tests.
-unit_packages() { go list ./... | grep -v '/tests/e2e\(/\|$\)' || true; }
+unit_packages() { go list ./... | grep -v '/tests/\(e2e\|soak\)\(/\|$\)' || true; }
 
 # The module tests looks at what lies outside of it (other modules' imports, binaries, HAProxy), which go test's cache does not notice.
 unit_of() {
@@ -61,9 +62,17 @@ e2e() {
 		return 0
 	}
 	product || return 1
-	say "-- tests: go test -v -count 1 -p 1 ${flags[*]:-} ./e2e/..."
-	(cd tests && go test -v -count 1 -p 1 -timeout 20m "${flags[@]}" ./e2e/...) |
+	say "-- tests: go test -v -count 1 -p 1 ${flags[*]:-} ./e2e/... ./soak/..."
+	(cd tests && BERTH_SOAK_KEEP=$root/build/soak go test -v -count 1 -p 1 -timeout 20m "${flags[@]}" ./e2e/... ./soak/...) |
 		grep --line-buffered -vE '^=== (RUN|PAUSE|CONT|NAME) |^PASS$|\[no test files\]$'
+}
+
+# soak is the run of random faults alone. What a run that found something leaves behind is in build/soak.
+soak() {
+	product || return 1
+	(cd tests && BERTH_SOAK_KEEP=$root/build/soak BERTH_SOAK_DURATION=${DURATION:-1h} BERTH_SOAK_SEED=${SEED:-} \
+		go test -v -count 1 -timeout 0 -run '^TestRandomFaults$' ./soak) |
+		grep --line-buffered -vE '^=== (RUN|PAUSE|CONT|NAME) |^PASS$'
 }
 
 # list_targets prints module, package folder and name of every fuzz target.
@@ -115,9 +124,9 @@ fuzz-one)
 	fuzz_one "$@"
 	exit
 	;;
-unit | e2e | fuzz) parts=("$1") ;;
+unit | e2e | fuzz | soak) parts=("$1") ;;
 all) parts=(unit e2e fuzz) ;;
-*) die "usage: test.sh [unit|e2e|fuzz|all]" ;;
+*) die "usage: test.sh [unit|e2e|fuzz|soak|all]" ;;
 esac
 
 find_haproxies
