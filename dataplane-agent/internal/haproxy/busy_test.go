@@ -87,9 +87,9 @@ func TestReloadOfAMasterWhoseSocketIsGone(t *testing.T) {
 			if err := os.Remove(m.master()); err != nil {
 				t.Fatal(err)
 			}
-			master, children, ok := FindMaster(m.master())
-			if !ok || master.PID != p.PID() || len(children) == 0 {
-				t.Fatalf("found %v with %v, %v; want %d", master, children, ok, p.PID())
+			master, ok := FindMaster(m.master())
+			if !ok || master.PID != p.PID() || len(master.Children) == 0 || !master.Reads(m.path("haproxy.cfg")) || master.Reads(m.path("m.map")) {
+				t.Fatalf("found %v, %v; want %d", master, ok, p.PID())
 			}
 			next, err := Reload(within(t, 10*time.Second), m.master(), m.worker(), id)
 			if err != nil || next == id {
@@ -102,7 +102,7 @@ func TestReloadOfAMasterWhoseSocketIsGone(t *testing.T) {
 			}
 		}
 		m.end()
-		if _, _, ok := FindMaster(m.master()); ok {
+		if _, ok := FindMaster(m.master()); ok {
 			t.Error("a master is found that has ended")
 		}
 		if _, err := Reload(within(t, 5*time.Second), m.master(), m.worker(), id); !errors.Is(err, ErrNotRunning) {

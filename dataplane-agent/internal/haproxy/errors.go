@@ -13,6 +13,8 @@ var (
 	ErrStopping = errors.New("the worker is leaving")
 	// ErrNotRunning: there is no HAProxy behind the master socket.
 	ErrNotRunning = errors.New("HAProxy does not run")
+	// ErrElsewhere: a new worker serves, and was not started with a configuration that has this runtime socket.
+	ErrElsewhere = errors.New("it does not listen at the runtime socket where it is looked for")
 	// ErrNoSuchBackend and ErrNoSuchServer: the worker does not have it.
 	ErrNoSuchBackend = errors.New("no such backend")
 	ErrNoSuchServer  = errors.New("no such server")

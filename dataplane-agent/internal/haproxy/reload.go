@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -57,15 +58,15 @@ func prepare(ctx context.Context, master, socket string) (p Processes, ordered b
 	for end := time.Now().Add(patience); err != nil && time.Now().Before(end); p, err = Show(ctx, master) {
 		switch _, servingErr := serving(ctx, socket); {
 		case errors.Is(err, fs.ErrNotExist):
-			process, children, ok := FindMaster(master)
+			process, ok := FindMaster(master)
 			if !ok {
 				return p, false, err
 			}
-			if signalErr := signalled(process); signalErr == nil {
-				return Processes{Master: process.PID, Reloads: -1, Workers: children}, true, nil
+			if signalErr := signalled(process.Identity); signalErr == nil {
+				return Processes{Master: process.PID, Reloads: -1, Workers: process.Children}, true, nil
 			}
 		case errors.Is(err, ErrNotRunning) && servingErr != nil:
-			if _, _, lives := FindMaster(master); !lives {
+			if _, lives := FindMaster(master); !lives {
 				return p, false, err
 			}
 		}
@@ -147,9 +148,14 @@ type waiter struct {
 	process        Identity // the master's, zero if it cannot be seen
 	previous       Identity
 	before         Processes
+	// elsewhere is since when a new worker serves that does not answer at the socket, zero if none does.
+	elsewhere time.Time
 }
 
-func (w waiter) wait(ctx context.Context) (Identity, error) {
+// elsewhereAfter is how long a new worker may serve without being met at its socket.
+const elsewhereAfter = 2 * time.Second
+
+func (w *waiter) wait(ctx context.Context) (Identity, error) {
 	asked := time.Now()
 	for {
 		id, err := serving(ctx, w.socket)
@@ -169,7 +175,7 @@ func (w waiter) wait(ctx context.Context) (Identity, error) {
 }
 
 // failed says whether the reload has failed or can come to nothing any more.
-func (w waiter) failed(ctx context.Context) error {
+func (w *waiter) failed(ctx context.Context) error {
 	now, err := Show(ctx, w.master)
 	switch {
 	case errors.Is(err, ErrNotRunning) && !w.process.IsZero() && !w.process.Alive():
@@ -179,7 +185,7 @@ func (w waiter) failed(ctx context.Context) error {
 	case now.Reloads <= w.before.Reloads && now.Master == w.before.Master:
 		return nil // it has not begun
 	case now.Failed == 0:
-		return nil
+		return w.servesElsewhere(ctx, now)
 	}
 	for _, pid := range now.Workers {
 		if !w.before.lists(pid) {
@@ -187,4 +193,25 @@ func (w waiter) failed(ctx context.Context) error {
 		}
 	}
 	return errReloadFailed
+}
+
+// servesElsewhere says whether a new worker serves, and has been for some time, without listening at the socket where it is looked for.
+func (w *waiter) servesElsewhere(ctx context.Context, now Processes) error {
+	pid, ok := now.Current()
+	if !ok || w.before.lists(pid) {
+		return nil
+	}
+	text, err := command(ctx, w.master, "@!"+strconv.Itoa(pid)+" show info")
+	if err == nil {
+		_, err = ParseInfo(text)
+	}
+	switch {
+	case err != nil:
+		w.elsewhere = time.Time{}
+	case w.elsewhere.IsZero():
+		w.elsewhere = time.Now()
+	case time.Since(w.elsewhere) > elsewhereAfter:
+		return fmt.Errorf("worker %d serves: %w (%s)", pid, ErrElsewhere, w.socket)
+	}
+	return nil
 }

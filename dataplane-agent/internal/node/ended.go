@@ -19,6 +19,9 @@ func (n *Node) taskEnded(ctx context.Context, r taskResult) {
 		n.process = r.process
 		n.master, _ = haproxy.Identify(r.process.PID()) // zero if it has ended
 	}
+	if r.passed {
+		n.passed = t.revision
+	}
 	now := time.Now()
 	switch {
 	case ctx.Err() != nil:
@@ -37,7 +40,7 @@ func (n *Node) taskEnded(ctx context.Context, r taskResult) {
 	case r.err != nil:
 		n.mended(aboutPacing)
 		most := slowest
-		if t.reason == plan.Start && r.code == fleetv1.Code_CODE_BIND {
+		if t.reason == plan.Start && (r.code == fleetv1.Code_CODE_BIND || n.cfg.MasterSocket != "") {
 			most = lookAgain // HAProxy was not even run
 		}
 		n.fail(aboutReload, r.code, r.err, n.reload.failed(now, most))

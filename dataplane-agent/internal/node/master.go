@@ -48,9 +48,9 @@ func boot() string {
 
 // foundMaster looks for the HAProxy that was started with this node's socket, which somebody may have removed together with all that the node remembers.
 func (n *Node) foundMaster() bool {
-	master, _, found := haproxy.FindMaster(n.cfg.masterSocket())
+	master, found := haproxy.FindMaster(n.cfg.masterSocket())
 	if found {
-		n.master = master
+		n.master = master.Identity
 	}
 	return found
 }

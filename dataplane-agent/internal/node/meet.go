@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"syscall"
 	"time"
 
 	"github.com/berth-proxy/berth/api/snapshot"
@@ -55,6 +56,7 @@ func (n *Node) find(ctx context.Context, now time.Time) {
 	}
 	if err != nil {
 		n.letGo()
+		n.place.refused = errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT)
 		n.fail(aboutWorker, fleetv1.Code_CODE_UNREACHABLE, err, n.workerSeen.failed(now))
 		return
 	}
@@ -133,7 +135,7 @@ func (n *Node) met(now time.Time, id haproxy.Identity) {
 		n.restarted()
 	}
 	n.last, n.verified, n.audited = id, now, now
-	n.down, n.repair, n.odd = false, plan.None, nil
+	n.down, n.repair, n.odd, n.place.refused = false, plan.None, nil, false
 	n.excepted.forget(fleetv1.Code_CODE_SLOT_REFUSED) // another worker may take them
 	n.everythingStale()
 }
@@ -182,7 +184,7 @@ const connectWithin = 200 * time.Millisecond
 func (n *Node) connect(ctx context.Context, id haproxy.Identity) (haproxy.Info, error) {
 	deadline := time.Now().Add(connectWithin)
 	for {
-		conn, err := haproxy.DialRuntime(ctx, n.files.Socket())
+		conn, err := haproxy.DialWorker(ctx, n.files.Socket(), n.cfg.masterSocket())
 		if err != nil {
 			return haproxy.Info{}, fmt.Errorf("connect to worker %d: %w", id.PID, err)
 		}

@@ -75,17 +75,18 @@ type Node struct {
 	stale, later map[string]struct{}
 	tablesAgain  backoff
 	// missing counts the slots that the worker lacks, by backend.
-	missing    map[string]int
-	excepted   exceptions
-	rejected   rejections
-	haproxy    program
-	process    *haproxy.Process
-	attempted  *snapshot.Revision
-	workerSeen backoff
-	reload     pacing
-	task       *task
-	looking    bool
-	place      place
+	missing  map[string]int
+	excepted exceptions
+	rejected rejections
+	haproxy  program
+	process  *haproxy.Process
+	// attempted is the revision that was tried last, passed the one that HAProxy last took for good.
+	attempted, passed *snapshot.Revision
+	workerSeen        backoff
+	reload            pacing
+	task              *task
+	looking           bool
+	place             place
 	// leftover says that nothing is held, no HAProxy runs, and a configuration of an earlier time is on the disk.
 	leftover bool
 	// described is how the worker that was adopted last describes its configuration.

@@ -24,8 +24,9 @@ type place struct {
 	// certificates is when something in their folder changed last, compare that their files have not been compared since.
 	certificates time.Time
 	compare      bool
-	// gone is since when a socket's file is missing, zero if none is.
-	gone time.Time
+	// gone is since when a socket's file is missing or leads nowhere, zero if none does; refused says that it leads nowhere.
+	gone    time.Time
+	refused bool
 }
 
 // compared says whether the files of certificates are to be compared now.
@@ -65,14 +66,14 @@ func (n *Node) watchPlace(now time.Time) error {
 
 // watchSockets has HAProxy make its sockets anew when their files are gone for good.
 func (n *Node) watchSockets(now time.Time) {
-	missing := gone(n.cfg.masterSocket()) || gone(n.files.Socket())
+	missing := gone(n.cfg.masterSocket()) || gone(n.files.Socket()) || n.worker == nil && n.place.refused
 	switch {
 	case !missing || n.down || n.reloading():
 		n.place.gone = time.Time{}
 	case n.place.gone.IsZero():
 		n.place.gone = now
 	case now.Sub(n.place.gone) >= n.cfg.SocketGone && n.repair != plan.Repair:
-		n.log.Warn().Msg("the file of a socket of HAProxy is gone; a reload makes it anew")
+		n.log.Warn().Msg("a socket of HAProxy is gone, or leads nowhere; a reload makes it anew")
 		n.drifted(1)
 		n.repair = plan.Repair
 	}

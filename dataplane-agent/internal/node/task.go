@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -51,8 +52,8 @@ type taskResult struct {
 	worker haproxy.Identity
 	// process is the master that was started, if one was.
 	process *haproxy.Process
-	// refused says that HAProxy refused the revision.
-	refused bool
+	// refused says that HAProxy refused the revision, passed that it took it for good without running it.
+	refused, passed bool
 	// leaving is the number of old workers that were left when there were too many of them to begin.
 	leaving int
 }
@@ -91,7 +92,7 @@ func (n *Node) startTask(ctx context.Context, now time.Time) {
 			n.files = n.files.Anew()
 		}
 		n.attempted = rev
-		checked := n.loaded != nil && (rev == n.loaded || rev.StructureDigest() == n.loaded.StructureDigest())
+		checked := rev == n.passed || n.loaded != nil && (rev == n.loaded || rev.StructureDigest() == n.loaded.StructureDigest())
 		n.launch(ctx, &task{reason: reason, revision: rev, checked: checked})
 	case n.loaded == nil:
 	case !n.filesBehind.IsZero() && now.Sub(n.filesBehind) >= n.cfg.RefreshFiles:
@@ -142,7 +143,7 @@ func (n *Node) perform(ctx context.Context, t *task) taskResult {
 			return r
 		}
 	}
-	r := taskResult{rendered: t.newest.Load(), code: fleetv1.Code_CODE_OK}
+	r := taskResult{rendered: t.newest.Load(), code: fleetv1.Code_CODE_OK, passed: t.reason != plan.None}
 	if t.certificates {
 		r.lost = n.lostCertificates(t.revision)
 	}
@@ -150,7 +151,7 @@ func (n *Node) perform(ctx context.Context, t *task) taskResult {
 		var err error
 		if r.written, err = n.files.Write(t.revision, r.rendered); err != nil {
 			f := failed(err)
-			f.lost = r.lost
+			f.lost, f.passed = r.lost, r.passed
 			return f
 		}
 	}
@@ -208,7 +209,7 @@ func haproxyCode(err error) fleetv1.Code {
 		return fleetv1.Code_CODE_RESOURCES
 	case errors.Is(err, haproxy.ErrRejected):
 		return fleetv1.Code_CODE_CONFIG_REFUSED
-	case errors.Is(err, haproxy.ErrStart):
+	case errors.Is(err, haproxy.ErrStart), errors.Is(err, errNotOurFile), errors.Is(err, haproxy.ErrElsewhere):
 		return fleetv1.Code_CODE_START
 	default:
 		return fleetv1.Code_CODE_UNREACHABLE
@@ -218,7 +219,8 @@ func haproxyCode(err error) fleetv1.Code {
 // start runs HAProxy.
 func (n *Node) start(ctx context.Context) (*haproxy.Process, haproxy.Identity, error) {
 	if n.cfg.MasterSocket != "" {
-		return nil, haproxy.Identity{}, fmt.Errorf("no HAProxy answers at %s, and it is not for this agent to start it: %w", n.cfg.MasterSocket, haproxy.ErrStart)
+		return nil, haproxy.Identity{}, fmt.Errorf("no HAProxy answers at %s, and it is not for this agent to start it; its configuration is written: start it with -W -S %s -f %s: %w",
+			n.cfg.MasterSocket, n.cfg.MasterSocket, n.files.Config(), haproxy.ErrStart)
 	}
 	p, err := haproxy.Start(ctx, haproxy.StartConfig{
 		Binary: n.cfg.HAProxy, Config: n.files.Config(), MasterSocket: n.cfg.masterSocket(), WorkerSocket: n.files.Socket(), StateDir: n.cfg.Settings.StateDir,
@@ -240,8 +242,14 @@ func (n *Node) start(ctx context.Context) (*haproxy.Process, haproxy.Identity, e
 	return p, id, err //nolint:wrapcheck // It says which process it waited for.
 }
 
+// errNotOurFile means that no reload can bring what is wanted.
+var errNotOurFile = errors.New("it cannot be brought to what is wanted until it is started with -f")
+
 // reloadMaster has the master start a new worker.
 func (n *Node) reloadMaster(ctx context.Context, previous haproxy.Identity) (haproxy.Identity, error) {
+	if m, ok := haproxy.FindMaster(n.cfg.masterSocket()); ok && !m.Reads(n.files.Config()) {
+		return haproxy.Identity{}, fmt.Errorf("reload HAProxy: its master %d was started with %s: %w %s", m.PID, strings.Join(m.Files, " and "), errNotOurFile, n.files.Config())
+	}
 	id, err := haproxy.Reload(ctx, n.cfg.masterSocket(), n.files.Socket(), previous)
 	if err != nil {
 		return haproxy.Identity{}, fmt.Errorf("reload HAProxy: %w", err)

@@ -130,7 +130,7 @@ func TestAnUpdateWithoutChangesIsNotTimed(t *testing.T) {
 	})
 }
 
-// A master that was started with another file cannot be brought to what is wanted by reloads: that is told, and not tried once a second for ever.
+// A master that was started with another file, which cannot be seen from outside, cannot be brought to what is wanted by reloads: that is told, and not tried once a second for ever.
 func TestAMasterThatRunsAnotherFile(t *testing.T) {
 	eachHAProxy(t, func(t *testing.T, binary string) {
 		m := newMachine(t, binary)
@@ -141,7 +141,7 @@ func TestAMasterThatRunsAnotherFile(t *testing.T) {
 		if err := os.WriteFile(file, []byte(other), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.CommandContext(context.Background(), binary, "-W", "-S", m.cfg.MasterSocket, "-f", file)
+		cmd := exec.CommandContext(context.Background(), binary, "-W", "-S", m.cfg.MasterSocket, "-C", m.dir, "-f", "other.cfg")
 		cmd.Dir = m.dir // where endHAProxy looks for it
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
