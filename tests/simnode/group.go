@@ -49,6 +49,7 @@ func (g *Group) Sum() Counts {
 		sum.Everything += c.Everything
 		sum.Bytes += c.Bytes
 		sum.Asked += c.Asked
+		sum.Positions += c.Positions
 		sum.Confirmed += c.Confirmed
 	}
 	return sum

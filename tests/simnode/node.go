@@ -51,8 +51,8 @@ type Counts struct {
 	Streams, Waits int
 	// Updates that were complete, Everything those of them that carry everything, Bytes of all their frames.
 	Updates, Everything, Bytes int
-	// Asked are the questions for buckets and for positions.
-	Asked int
+	// Asked are the questions for buckets, Positions those for positions.
+	Asked, Positions int
 	// Confirmed are updates that change nothing.
 	Confirmed int
 }

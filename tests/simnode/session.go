@@ -108,8 +108,25 @@ func (s *session) one() error {
 			return nil
 		}
 		return s.send(&fleetv1.SyncRequest{Message: &fleetv1.SyncRequest_Buckets{Buckets: wire.Buckets(x.AskBuckets, n.rev, n.gen)}})
+	case *fleetv1.SyncResponse_AskPositions:
+		return s.positions()
 	case *fleetv1.SyncResponse_Update:
 		return s.update(x.Update)
+	}
+	return nil
+}
+
+// positions tells where the endpoints sit in what the node holds.
+func (s *session) positions() error {
+	n := s.node
+	n.count(func(c *Counts) { c.Positions++ })
+	if n.options.Manner == NeverAnswers || n.options.MarksOnly {
+		return nil
+	}
+	for _, frame := range wire.PositionFrames(n.gen, 0) {
+		if err := s.send(&fleetv1.SyncRequest{Message: &fleetv1.SyncRequest_Positions{Positions: frame}}); err != nil {
+			return err
+		}
 	}
 	return nil
 }
