@@ -17,7 +17,7 @@ import (
 // simulated is how many nodes there are beside the real ones.
 const simulated = 500
 
-// crowd is a fleet of two real nodes, one of each version, and of many simulated ones with a connection each.
+// crowd is a fleet of two real nodes, one of each version, and of simulated ones with a connection each.
 type crowd struct {
 	*rig.Rig
 	real  []*linked
@@ -25,7 +25,7 @@ type crowd struct {
 	mover *mover
 }
 
-func newCrowd(t *testing.T) *crowd {
+func newCrowdOf(t *testing.T, simulated int) *crowd {
 	t.Helper()
 	dir := t.TempDir()
 	if err := rig.Many(cluster.New(cluster.Options{Dir: dir}).Dir, 50, true); err != nil {
@@ -40,7 +40,7 @@ func newCrowd(t *testing.T) *crowd {
 		c.real = append(c.real, n)
 	}
 	c.nodes = simnode.Start(t, simulated, func(i int) simnode.Options {
-		return simnode.Options{Plane: c.Plane.NodeAddress, Fleet: "default", Name: fmt.Sprintf("simulated-%d", i)}
+		return simnode.Options{Planes: []string{c.Plane.NodeAddress}, Fleet: "default", Name: fmt.Sprintf("simulated-%d", i)}
 	})
 	return c
 }
@@ -60,7 +60,7 @@ func (c *crowd) moved(t *testing.T, times int) {
 // current waits until the plane says that every node has all of the newest, and the nodes say that they hold the same.
 func (c *crowd) current(t *testing.T, patience time.Duration) {
 	t.Helper()
-	all := uint32(simulated + len(c.real))
+	all := uint32(len(c.nodes.Nodes) + len(c.real))
 	harness.WaitForNil(t, patience, "every node to be current", func() error {
 		f, err := c.FleetState("default")
 		if err == nil && (f.GetNodesConnected() != all || f.GetGenerationApplied() != all || f.GetRevisionApplied() != all) {
@@ -88,7 +88,7 @@ func (c *crowd) sent() sent {
 // 6. A plane is killed that serves 500 nodes and two, and starts with nothing. All come back at once and are current within 30 s; a node that was current is sent no update, and one question
 // for all of them tells where their endpoints sit. Then the same with an endpoint that moved meanwhile: each node is sent that, and no more.
 func TestFiveHundredNodesComeBackAtOnce(t *testing.T) {
-	c := newCrowd(t)
+	c := newCrowdOf(t, simulated)
 	c.moved(t, 5)
 	load := c.Load(60, []loadgen.Load{{Profile: loadgen.NewConnections, Clients: 1}, {Profile: loadgen.KeepAlive, Clients: 1}}, "web")
 	l := startLoad(t, load)

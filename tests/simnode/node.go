@@ -33,8 +33,8 @@ const (
 
 // Options says what a node is.
 type Options struct {
-	// Plane is HOST:PORT.
-	Plane string
+	// Planes are HOST:PORT, tried in turn.
+	Planes []string
 	// Conn is a connection that nodes share; each has its own without one.
 	Conn        *grpc.ClientConn
 	Fleet, Name string
@@ -138,9 +138,11 @@ const (
 
 // Run keeps a stream until ctx ends.
 func (n *Node) Run(ctx context.Context) {
+	attempt := 0
 	for failures := 0; ctx.Err() == nil; failures++ {
 		began := time.Now()
-		wait, err := n.connect(ctx)
+		wait, err := n.connect(ctx, attempt)
+		attempt++
 		n.mu.Lock()
 		n.last, n.welcomed = err, false
 		n.mu.Unlock()
@@ -159,10 +161,10 @@ func (n *Node) Run(ctx context.Context) {
 }
 
 // connect runs one stream and says how long the plane asks to wait.
-func (n *Node) connect(ctx context.Context) (wait time.Duration, err error) {
+func (n *Node) connect(ctx context.Context, attempt int) (wait time.Duration, err error) {
 	conn := n.options.Conn
 	if conn == nil {
-		if conn, err = Dial(n.options.Plane); err != nil {
+		if conn, err = Dial(n.options.Planes[attempt%len(n.options.Planes)]); err != nil {
 			return 0, err
 		}
 		defer func() { _ = conn.Close() }()

@@ -112,7 +112,9 @@ func TestSIM2AnOlderStateIsAViolation(t *testing.T) {
 				<-c.Context().Done()
 				return status.Error(codes.Canceled, "over")
 			})
-			g := Start(t, 1, func(int) Options { return Options{Plane: address, Fleet: "edge", Name: "n", MarksOnly: marksOnly} })
+			g := Start(t, 1, func(int) Options {
+				return Options{Planes: []string{address}, Fleet: "edge", Name: "n", MarksOnly: marksOnly}
+			})
 			if w := <-waited; w < time.Second {
 				t.Errorf("it came back after %s", w)
 			}
