@@ -9,6 +9,7 @@ const (
 	DefaultClient        = Duration("60s")
 	DefaultServer        = Duration("60s")
 	DefaultHTTPKeepAlive = Duration("5s")
+	DefaultHardStopAfter = Duration("10m")
 )
 
 // Default fills in what was left out (API-1).
@@ -26,6 +27,16 @@ func (f *Fleet) Default() {
 	defaultDuration(&spec.Timeouts.Client, DefaultClient)
 	defaultDuration(&spec.Timeouts.Server, DefaultServer)
 	defaultDuration(&spec.Timeouts.HTTPKeepAlive, DefaultHTTPKeepAlive)
+	defaultDuration(&spec.Timeouts.HardStopAfter, spec.Timeouts.hardStopAfter())
+}
+
+// hardStopAfter is the default of HardStopAfter: longer than usual where idle connections are kept so long.
+func (t *Timeouts) hardStopAfter() Duration {
+	usual, err := DefaultHardStopAfter.Parse()
+	if idle, idleErr := t.HTTPKeepAlive.Parse(); err == nil && idleErr == nil && idle > usual {
+		return t.HTTPKeepAlive
+	}
+	return DefaultHardStopAfter
 }
 
 func defaultInt(p **int32, value int32) {

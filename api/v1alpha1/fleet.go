@@ -102,6 +102,11 @@ type Timeouts struct {
 	// more request on each idle connection for that long, so it is short on purpose.
 	// +optional
 	HTTPKeepAlive Duration `json:"httpKeepAlive,omitempty"`
+
+	// HardStopAfter is how long a HAProxy worker that is leaving after a reload may finish what it has; 10m when left out. What takes longer, such as a WebSocket, is
+	// cut off then. It is not shorter than HTTPKeepAlive, and counts for workers that start after it was set.
+	// +optional
+	HardStopAfter Duration `json:"hardStopAfter,omitempty"`
 }
 
 // NewFleet gives the Fleet that is there when nobody wrote one: it serves all namespaces and the class berth.

@@ -19,7 +19,7 @@ func TestNewFleetServesEverything(t *testing.T) {
 		Namespaces:     NamespaceSelector{Include: []string{"*"}},
 		IngressClasses: []string{"berth"},
 		Slots:          SlotPolicy{Minimum: ptr(int32(4)), SurgePercent: ptr(int32(25))},
-		Timeouts:       Timeouts{Connect: "500ms", Client: "60s", Server: "60s", HTTPKeepAlive: "5s"},
+		Timeouts:       Timeouts{Connect: "500ms", Client: "60s", Server: "60s", HTTPKeepAlive: "5s", HardStopAfter: "10m"},
 	}
 	if f.Name != "default" || !reflect.DeepEqual(f.Spec, want) {
 		t.Errorf("NewFleet() = %s %+v, want default %+v", f.Name, f.Spec, want)
@@ -78,6 +78,10 @@ func TestValidateNamesTheField(t *testing.T) {
 		{"client", func(f *Fleet) { f.Spec.Timeouts.Client = "60" }, "spec.timeouts.client"},
 		{"server", func(f *Fleet) { f.Spec.Timeouts.Server = "0s" }, "spec.timeouts.server"},
 		{"keep-alive", func(f *Fleet) { f.Spec.Timeouts.HTTPKeepAlive = "5s\n  mode tcp" }, "spec.timeouts.httpKeepAlive"},
+		{"a long keep-alive", func(f *Fleet) { f.Spec.Timeouts = Timeouts{HTTPKeepAlive: "1h"}; f.Default() }, ""},
+		{"hard stop", func(f *Fleet) { f.Spec.Timeouts.HardStopAfter = "soon" }, "spec.timeouts.hardStopAfter"},
+		{"a hard stop before the keep-alive", func(f *Fleet) { f.Spec.Timeouts.HardStopAfter = "4s" }, "spec.timeouts.hardStopAfter"},
+		{"a hard stop with the keep-alive", func(f *Fleet) { f.Spec.Timeouts.HardStopAfter = "5000ms" }, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -109,7 +109,13 @@ func (t *Timeouts) validate(at *field.Path) field.ErrorList {
 	errs = append(errs, t.Connect.validate(at.Child("connect"))...)
 	errs = append(errs, t.Client.validate(at.Child("client"))...)
 	errs = append(errs, t.Server.validate(at.Child("server"))...)
-	return append(errs, t.HTTPKeepAlive.validate(at.Child("httpKeepAlive"))...)
+	errs = append(errs, t.HTTPKeepAlive.validate(at.Child("httpKeepAlive"))...)
+	errs = append(errs, t.HardStopAfter.validate(at.Child("hardStopAfter"))...)
+	idle, idleErr := t.HTTPKeepAlive.Parse()
+	if stop, err := t.HardStopAfter.Parse(); err == nil && idleErr == nil && stop < idle {
+		errs = append(errs, field.Invalid(at.Child("hardStopAfter"), string(t.HardStopAfter), "must not be shorter than httpKeepAlive: connections that wait for their next request would be cut off"))
+	}
+	return errs
 }
 
 // MaxConnectionsPerPod bounds the requests that a node has under way at one pod.

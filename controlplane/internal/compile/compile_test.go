@@ -214,6 +214,20 @@ func TestFleetSettings(t *testing.T) {
 	expect(t, "backends", r.spell("default"), "shop_web_http 10.0.0.1:8080")
 }
 
+// How long a leaving worker may go on is the fleet's, in the unit that it was given in.
+func TestHardStopIsTheFleets(t *testing.T) {
+	r := newRig(t)
+	r.put("", service("web", "10.0.0.1")+ingress("i", "", "", "x.example.com / web"))
+	fc := only(t, r.put("", "{apiVersion: berth.dev/v1alpha1, kind: Fleet, metadata: {name: default}, spec: {timeouts: {hardStopAfter: 90s}}}"))
+	global, ok := fc.Revision.Changes[snapshot.Key{Kind: snapshot.KindSection, Name: "global"}].(*snapshot.Section)
+	if len(fc.Revision.Changes) != 1 || !ok || !slices.ContainsFunc(global.Lines, func(l snapshot.Line) bool { return slices.Equal(l, snapshot.Line{"hard-stop-after", "90s"}) }) {
+		t.Errorf("a fleet's hard stop changed %+v", fc.Revision.Changes)
+	}
+	if got := only(t, r.put("", "{apiVersion: berth.dev/v1alpha1, kind: Fleet, metadata: {name: default}}")); len(got.Revision.Changes) != 1 {
+		t.Errorf("the default changed %+v", got.Revision.Changes)
+	}
+}
+
 // Class objects that come, change hands and go move Ingresses in and out of the fleet.
 func TestClassObjects(t *testing.T) {
 	r := newRig(t)

@@ -17,7 +17,7 @@ func (f *fleet) stageSections() {
 	t := f.spec.Timeouts
 	sections := []*snapshot.Section{
 		{Type: "global", Lines: []snapshot.Line{
-			{"hard-stop-after", "10m"}, // generous: it cuts off what a leaving worker still serves
+			{"hard-stop-after", string(t.HardStopAfter)},
 		}},
 		{Type: "defaults", Name: defaultsName, Lines: []snapshot.Line{
 			{"mode", "http"},

@@ -146,3 +146,28 @@ func TestARefusedRevisionThatComesAgainIsToldAgain(t *testing.T) {
 		a.until("it is told again", told)
 	})
 }
+
+// P5: a leaving worker finishes what it has, for as long as the revision's policy allows; then its request is cut off and it has ended, so that no connection keeps a
+// worker, and its memory, for ever.
+func TestALeavingWorkerEndsByTheHardStop(t *testing.T) {
+	eachHAProxy(t, func(t *testing.T, binary string) {
+		m, a, s, _ := started(t, binary)
+		silent, _ := silentPod(t)
+		const allowed = 2 * time.Second
+		a.must(s.change(backend("silent"), route("/silent", "silent"), &snapshot.Section{Type: "global", Lines: []snapshot.Line{{"hard-stop-after", "2s"}}}))
+		a.must(s.slots("silent", silent))
+		a.applied(s)
+		a.until("the worker before has ended", func() bool { return len(m.processes().Old) == 0 })
+		pid := m.pid()
+		m.request("/silent")
+		left := time.Now()
+		a.must(s.change(backend("b")))
+		a.applied(s)
+		a.until("the old worker is told", func() bool { a.box.Again(); return a.box.Take().Observed.GetOldWorkers() == 1 })
+		a.until("it has ended", func() bool { return m.leaving(pid) && len(m.processes().Old) == 0 })
+		if took := time.Since(left); took < allowed || took > allowed+8*time.Second {
+			t.Errorf("it has ended after %s", took)
+		}
+		a.until("that is told", func() bool { a.box.Again(); return a.box.Take().Observed.GetOldWorkers() == 0 })
+	})
+}
