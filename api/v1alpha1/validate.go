@@ -1,7 +1,6 @@
 package v1alpha1
 
 import (
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -116,21 +115,4 @@ func (t *Timeouts) validate(at *field.Path) field.ErrorList {
 		errs = append(errs, field.Invalid(at.Child("hardStopAfter"), string(t.HardStopAfter), "must not be shorter than httpKeepAlive: connections that wait for their next request would be cut off"))
 	}
 	return errs
-}
-
-// MaxConnectionsPerPod bounds the requests that a node has under way at one pod.
-const MaxConnectionsPerPod = 1000000
-
-const maxCookieName = 64
-
-// CheckCookieName says why a cookie for session affinity cannot have this name; the error reads well after the name of a field. What a browser would take is
-// more, but such a name would have to be quoted somewhere on its way.
-func CheckCookieName(name string) error {
-	if name == "" || len(name) > maxCookieName || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") != "" {
-		return fmt.Errorf("must be 1 to %d letters, digits and characters of _-.", maxCookieName)
-	}
-	if lower := strings.ToLower(name); strings.HasPrefix(lower, "__host-") || strings.HasPrefix(lower, "__secure-") {
-		return fmt.Errorf("begins with a prefix that browsers take from pages over TLS only, while the cookie is used over both")
-	}
-	return nil
 }

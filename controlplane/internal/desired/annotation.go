@@ -97,9 +97,6 @@ func readDuration(field func(*Annotations) *v1alpha1.Duration) reader {
 	}
 }
 
-// maxCheckPath keeps the request of a check in one buffer and its line within the protocol's limit for a word.
-const maxCheckPath = 1024
-
 func readCheck(into *Annotations, value string) error {
 	path, http := strings.CutPrefix(value, "http:")
 	switch {
@@ -108,16 +105,9 @@ func readCheck(into *Annotations, value string) error {
 		return nil
 	case !http:
 		return fmt.Errorf("must be none, tcp or http:/path")
-	case len(path) > maxCheckPath:
-		return fmt.Errorf("has a path longer than %d bytes", maxCheckPath)
 	}
-	if err := checkPath(path); err != nil {
+	if err := v1alpha1.CheckPath(path); err != nil {
 		return fmt.Errorf("has a path that %w", err)
-	}
-	for i := range len(path) {
-		if path[i] >= 0x80 || path[i] == '#' {
-			return fmt.Errorf("has a path with %q, which no request can hold; write it as %%XX", path[i])
-		}
 	}
 	into.Settings.Check = Check{Kind: CheckHTTP, Path: path}
 	return nil
