@@ -142,5 +142,5 @@ func spread(all []time.Duration) string {
 		return "-"
 	}
 	all = slices.Sorted(slices.Values(all))
-	return fmt.Sprintf("%d, %d ms", all[len(all)/2].Milliseconds(), all[len(all)-1].Milliseconds())
+	return fmt.Sprintf("%d, %d ms", all[(len(all)-1)/2].Milliseconds(), all[len(all)-1].Milliseconds())
 }

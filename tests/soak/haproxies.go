@@ -157,6 +157,9 @@ func socketAway(_ *Run, n *node, _ *rand.Rand) (func() error, error) {
 	}, nil
 }
 
+// nobody is an address where nobody listens.
+const nobody = "127.251.0.1"
+
 // slotChanged writes into the worker what nobody wants: into one of the slots of a service, so that others are left for its requests.
 func slotChanged(_ *Run, n *node, random *rand.Rand) (func() error, error) {
 	servers, err := haproxy.Servers(n.WorkerSocket(), "")
@@ -174,7 +177,7 @@ func slotChanged(_ *Run, n *node, random *rand.Rand) (func() error, error) {
 		return nil, fmt.Errorf("%d slots of %s are ready: it is left alone", len(ready), service)
 	}
 	s := ready[random.IntN(len(ready))]
-	what := []string{"state maint", "state drain", "weight 1", "addr 127.251.0.1 port 9"}[random.IntN(4)]
+	what := []string{"state maint", "state drain", "weight 1", "addr " + nobody + " port 9"}[random.IntN(4)]
 	answer, err := haproxy.Ask(n.WorkerSocket(), fmt.Sprintf("set server %s/%s %s", s.Backend, s.Name, what))
 	if err == nil && strings.Contains(answer, "No such") {
 		err = errors.New(answer)
@@ -230,7 +233,7 @@ func configurationEdited(_ *Run, n *node, random *rand.Rand) (func() error, erro
 	if err != nil {
 		return nil, err
 	}
-	lines := []string{"", "listen by-hand\n    no-such-keyword\n", "backend by-hand\n    server x 127.251.0.1:9\n"}
+	lines := []string{"", "listen by-hand\n    no-such-keyword\n", "backend by-hand\n    server x " + nobody + ":9\n"}
 	_, err = f.WriteString(handMade + "\n" + lines[random.IntN(len(lines))])
 	return nil, errors.Join(err, f.Close())
 }

@@ -52,13 +52,7 @@ func (n *node) restore() error {
 // planeKilled kills the plane, which has nothing on a disk.
 func planeKilled(r *Run, _ *node, _ *rand.Rand) (func() error, error) {
 	r.Plane.Kill()
-	return func() error {
-		if !adopts {
-			r.watch.forgetSeats()
-		}
-		r.Plane.Start(r.t)
-		return nil
-	}, nil
+	return func() error { r.Plane.Start(r.t); return nil }, nil
 }
 
 func planeFrozen(r *Run, _ *node, _ *rand.Rand) (func() error, error) {
@@ -96,6 +90,3 @@ func refusedRevision(r *Run, _ *node, random *rand.Rand) (func() error, error) {
 	err := r.AddRoute(odd("66s"))
 	return func() error { return r.AddRoute(odd([]string{"61s", "62s"}[random.IntN(2)])) }, err
 }
-
-// adopts says whether a plane that starts anew keeps the positions of slots.
-const adopts = false

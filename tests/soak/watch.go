@@ -8,7 +8,6 @@ import (
 	"time"
 
 	adminv1 "github.com/berth-proxy/berth/proto/berth/admin/v1"
-	"github.com/berth-proxy/berth/tests/e2e/rig"
 	"github.com/berth-proxy/berth/tests/harness/haproxy"
 )
 
@@ -20,8 +19,6 @@ type watch struct {
 	// published are what the plane was seen to have published of each beacon, oldest first.
 	published map[string][]publication
 	nodes     []*watched
-	// seats are the slots of the endpoints that the plane shows, by backend.
-	seats map[string]map[string]uint32
 	// waiting are faults that are over, and whose next change is not yet in all of their nodes' workers.
 	waiting []*recovering
 	asked   int // of the plane
@@ -46,8 +43,9 @@ type watched struct {
 	first, reported version
 	// floor is, of each beacon, what the node has reported as applied of this worker.
 	floor map[string]int
-	// has is what the worker answered last, by beacon.
+	// has is what the worker answered last, by beacon, and seats are the slots of all endpoints then.
 	has   map[string]int
+	seats map[string]string
 	looks int
 }
 
@@ -66,7 +64,7 @@ const (
 )
 
 func newWatch(r *Run) *watch {
-	w := &watch{run: r, published: map[string][]publication{}, seats: map[string]map[string]uint32{}}
+	w := &watch{run: r, published: map[string][]publication{}}
 	for range r.nodes {
 		w.nodes = append(w.nodes, &watched{floor: map[string]int{}, has: map[string]int{}})
 	}
@@ -96,17 +94,6 @@ func (w *watch) ask() {
 			return
 		}
 		w.publish(b, answer)
-	}
-	for _, d := range w.run.churn.deployments {
-		name := rig.Namespace + "_" + d.Spec.Name + "_80"
-		if d.Spec.Name == "west" {
-			name = "west." + name
-		}
-		answer, err := w.backend(name)
-		if err != nil {
-			return
-		}
-		w.seat(name, answer)
 	}
 	nodes, err := w.run.Ask()
 	if err != nil {
@@ -170,30 +157,15 @@ func (w *watch) reportedLocked(n *watched, seen *adminv1.Node) {
 	}
 }
 
-// seat looks whether each endpoint that the plane shows is where it was before (SOAK-3).
-func (w *watch) seat(name string, answer *adminv1.GetBackendResponse) {
-	now := map[string]uint32{}
-	for _, s := range answer.GetSlots() {
-		if s.GetEndpoint() != "" && s.GetState() != adminv1.SlotState_SLOT_STATE_FREE {
-			now[s.GetEndpoint()] = s.GetSlot()
+// seatsOf are the slots of the endpoints that take traffic, by backend and address. Beacons are left out: each of their endpoints is a new one.
+func (w *watch) seatsOf(servers []haproxy.Server) map[string]string {
+	seats := map[string]string{}
+	for _, s := range servers {
+		if s.State != haproxy.Maint && s.Address.Addr().String() != nobody {
+			seats[s.Backend+" "+s.Address.String()] = s.Name
 		}
 	}
-	w.mu.Lock()
-	before := w.seats[name]
-	w.seats[name] = now
-	w.mu.Unlock()
-	for endpoint, slot := range before {
-		if is, ok := now[endpoint]; ok && is != slot {
-			w.run.violated("SOAK-3 an endpoint keeps its slot", time.Now(), "%s of backend %s was in slot %d and is in slot %d", endpoint, name, slot, is)
-		}
-	}
-}
-
-// forgetSeats is for a plane that starts anew.
-func (w *watch) forgetSeats() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	clear(w.seats)
+	return seats
 }
 
 // forget is for a node whose journal was harmed: what it had reported is known to nobody but the plane then, and it begins with what is left.
@@ -228,13 +200,18 @@ func (w *watch) look(i int, n *node) {
 			w.run.violated("SOAK-2 nothing older than what was reported", at, "%s, worker %d has tick %d of %s, and had reported %d as applied", n.Label(), seen.PID, has[name], name, tick)
 		}
 	}
-	watch := n.Watch()
-	watch.AllowTwice = !adopts
-	for _, v := range haproxy.Violations(watch, seen.Servers) {
+	for _, v := range haproxy.Violations(n.Watch(), seen.Servers) {
 		w.run.violated("SOAK-3 slots", at, "%s: %s", n.Label(), v)
+	}
+	seats := w.seatsOf(seen.Servers)
+	for endpoint, slot := range seats {
+		if before, ok := w.nodes[i].seats[endpoint]; ok && before != slot {
+			w.run.violated("SOAK-3 an endpoint keeps its slot", at, "%s, worker %d: %s was in slot %s and is in %s", n.Label(), seen.PID, endpoint, before, slot)
+		}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.nodes[i].seats = seats // of this goroutine alone
 	w.nodes[i].looks++
 	w.nodes[i].has = has
 	w.recoveredLocked(i, at)
