@@ -32,7 +32,8 @@ func TestRemovalGuard(t *testing.T) {
 			more = append(more, name)
 		}
 	}
-	folder := into(t, dir, "more", more)
+	folder := mkdir(t, filepath.Join(dir, "more"))
+	move(t, dir, folder, more...)
 	for _, s := range append(stay, more...) {
 		r.WaitServed(s)
 	}
@@ -105,25 +106,24 @@ func TestRemovalGuard(t *testing.T) {
 	unharmed(t, l.end(), c)
 }
 
-// into moves the files of some services into a folder of the source.
-func into(t *testing.T, dir, name string, services []string) (folder string) {
+// move moves the files of some services to another folder.
+func move(t *testing.T, from, to string, services ...string) {
 	t.Helper()
-	folder = mkdir(t, filepath.Join(dir, name))
 	for _, s := range services {
-		files, err := filepath.Glob(filepath.Join(dir, "*_"+rig.Namespace+"_"+s+"*.yaml"))
+		files, err := filepath.Glob(filepath.Join(from, "*_"+rig.Namespace+"_"+s+"*.yaml"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("no files of service %s: %v", s, err)
 		}
 		for _, f := range files {
-			if base := filepath.Base(f); !strings.HasSuffix(base, "_"+s+".yaml") && !strings.Contains(base, "_"+s+"-") {
+			base := filepath.Base(f)
+			if !strings.HasSuffix(base, "_"+s+".yaml") && !strings.Contains(base, "_"+s+"-") {
 				continue // s1 is the beginning of s10
 			}
-			if err := os.Rename(f, filepath.Join(folder, filepath.Base(f))); err != nil {
+			if err := os.Rename(f, filepath.Join(to, base)); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	return folder
 }
 
 // marks are what the plane has published to the fleet.
