@@ -28,9 +28,10 @@ type Compiler struct {
 	fleetRows map[string]map[string]*v1alpha1.Fleet
 	ingresses map[desired.Ref]*desired.Ingress
 	// classes by cluster, then by name.
-	classes map[string]map[string]desired.Class
-	secrets map[desired.Ref]*secret
-	reports map[source.Key][]source.Problem
+	classes  map[string]map[string]desired.Class
+	secrets  map[desired.Ref]*secret
+	policies policies
+	reports  map[source.Key][]source.Problem
 	// nameless are the problems of documents that do not say what they are, by source.
 	nameless map[string][]source.Problem
 
@@ -67,6 +68,7 @@ func New(home string, others ...string) *Compiler {
 		ingresses: map[desired.Ref]*desired.Ingress{},
 		classes:   map[string]map[string]desired.Class{},
 		secrets:   map[desired.Ref]*secret{},
+		policies:  newPolicies(),
 		reports:   map[source.Key][]source.Problem{},
 		nameless:  map[string][]source.Problem{},
 		now:       time.Now,
@@ -99,11 +101,12 @@ func (c *Compiler) prefix(cluster string) string {
 func (c *Compiler) Compile(read store.Read, changes store.Changes) []FleetChange {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p := &pass{c: c, read: read}
+	p := &pass{c: c, read: read, policed: refSet{}}
 	gone := c.updateFleets(p, changes)
 	for i := range changes.Objects {
 		c.take(p, &changes.Objects[i])
 	}
+	c.judgePolicies(p)
 	for _, name := range changes.Sources {
 		c.takeNameless(read, name)
 	}
@@ -137,6 +140,7 @@ type pass struct {
 	read      store.Read
 	endpoints map[portRef][]slots.Endpoint
 	touched   []desired.Ref // secrets that were looked at or let go
+	policed   refSet        // services whose policies have to be judged
 }
 
 func refOf(k source.Key) desired.Ref {
@@ -156,7 +160,12 @@ func (c *Compiler) take(p *pass, change *store.Change) {
 		c.takeClass(change)
 	case source.KindSecret:
 		c.takeSecret(p, ref)
+	case source.KindBackendPolicy:
+		c.takePolicy(p, ref, change)
 	case source.KindService:
+		if len(c.policies.of[ref]) > 0 {
+			p.policed[ref] = struct{}{}
+		}
 		for _, f := range c.fleets {
 			f.serviceChanged(ref)
 		}

@@ -127,6 +127,7 @@ func (f *fleet) explainRoute(x *Explanation, a explain.Answer) {
 	x.Objects = append(x.Objects, "Ingress "+route.Ingress.String())
 	if !route.Backend.Closed() {
 		x.Objects = append(x.Objects, "Service "+route.Backend.Service.String())
+		x.Objects = append(x.Objects, f.c.policyObjects(route.Backend)...)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berth-proxy/berth/api/snapshot/render"
+	"github.com/berth-proxy/berth/api/v1alpha1"
 	"github.com/berth-proxy/berth/controlplane/internal/source"
 )
 
@@ -21,6 +22,7 @@ func FuzzObjectsAddNothing(f *testing.F) {
 		f.Add(evil, evil, evil, evil)
 		f.Add("x.example.com", evil, "check", "http:"+evil)
 		f.Add(evil, "/", "timeout-server", evil)
+		f.Add("x.example.com", "/", "affinity-cookie-name", evil)
 	}
 	f.Fuzz(func(t *testing.T, host, path, annotation, value string) {
 		r := newRig(t)
@@ -36,7 +38,22 @@ func FuzzObjectsAddNothing(f *testing.F) {
 					Paths: []networkingv1.HTTPIngressPath{{Path: path, PathType: &exact, Backend: backend}, {Path: path, Backend: backend}}}}}},
 			},
 		}
-		r.apply(source.Batch{Source: "home", Put: []source.Row{source.NewRow("home", evil)}})
+		if annotation == "affinity-cookie-name" {
+			evil.Annotations["berth.dev/affinity"] = "cookie"
+		}
+		policy := &v1alpha1.BackendPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "evil"}, Spec: v1alpha1.BackendPolicySpec{
+			TargetRefs: []v1alpha1.PolicyTarget{{Kind: "Service", Name: "web"}, {Kind: value, Name: host, SectionName: &path}},
+			Affinity:   &v1alpha1.Affinity{Cookie: &v1alpha1.AffinityCookie{Name: value}},
+			Check:      &v1alpha1.HealthCheck{HTTP: &v1alpha1.HTTPCheck{Path: path}, Interval: v1alpha1.Duration(annotation)},
+			Timeouts:   v1alpha1.BackendTimeouts{Server: v1alpha1.Duration(annotation)}, Balance: v1alpha1.Balance(annotation), Protocol: v1alpha1.Protocol(value),
+		}}
+		switch annotation { // one valid field at least, and another that is not
+		case "check":
+			policy.Spec.Check.Interval, policy.Spec.Balance, policy.Spec.Timeouts.Server, policy.Spec.Protocol, policy.Spec.Affinity = "", "", "", "", nil
+		case "affinity-cookie-name":
+			policy.Spec.Check, policy.Spec.Balance, policy.Spec.Timeouts.Server, policy.Spec.Protocol = nil, "", "", ""
+		}
+		r.apply(source.Batch{Source: "home", Put: []source.Row{source.NewRow("home", evil), source.NewRow("home", policy)}})
 		k := r.kept["default"]
 		files, err := render.Files(k.revision, k.generation, render.DefaultMachine(render.Settings{StateDir: "/state", HTTPPort: 1}))
 		if err != nil {
@@ -54,12 +71,12 @@ func FuzzObjectsAddNothing(f *testing.F) {
 			}
 		}
 		sections, lines := bytes.Count(files[render.ConfigFile], []byte("\nbackend ")), bytes.Count(files[render.ConfigFile], []byte("\n"))
-		// The one backend more, if any, has at most six lines of its own and four servers, or as many as were asked for.
-		own := r.c.fleets["default"].backends
+		// The one backend more, if any, has at most a dozen lines of its own and four servers, or as many as were asked for.
+		own := r.c.Backends("default")
 		for _, b := range own {
 			lines -= len(k.generation.Table(b.Name).Slots)
 		}
-		if want := 1 + len(own); sections != want || lines > 52+len(own)*8 {
+		if want := 1 + len(own); sections != want || lines > 52+len(own)*12 {
 			t.Fatalf("%d backends and %d lines without servers, want %d:\n%s", sections, lines, want, files[render.ConfigFile])
 		}
 	})

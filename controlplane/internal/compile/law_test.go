@@ -25,7 +25,7 @@ func (u universe) pick(label string, from ...string) string {
 func (u universe) flip(label string) bool { return rapid.Bool().Draw(u.T, label) }
 
 func (u universe) object() string {
-	switch u.pick("kind", "service", "slice", "slice", "slice", "ingress", "ingress", "ingress", "ingress", "secret", "class", "fleet") {
+	switch u.pick("kind", "service", "slice", "slice", "slice", "ingress", "ingress", "ingress", "ingress", "secret", "class", "fleet", "policy", "policy") {
 	case "service":
 		return u.service()
 	case "slice":
@@ -34,6 +34,8 @@ func (u universe) object() string {
 		return u.ingress()
 	case "secret":
 		return u.secret()
+	case "policy":
+		return u.policy()
 	case "class":
 		return fmt.Sprintf("{apiVersion: networking.k8s.io/v1, kind: IngressClass, metadata: {name: %s, annotations: {ingressclass.kubernetes.io/is-default-class: %q}}, spec: {controller: %s}}",
 			u.pick("class", "berth", "edge"), u.pick("default", "true", "false"), u.pick("controller", "berth.dev/ingress", "berth.dev/ingress", "example.com/other"))
@@ -119,6 +121,17 @@ func (u universe) secret() string {
 		return strings.Replace(text, "namespace: shop", "namespace: "+u.pick("namespace", "shop", "pay"), 1)
 	}
 	return "{apiVersion: v1, kind: Secret, type: kubernetes.io/tls, metadata: {name: never, namespace: " + u.pick("namespace", "shop", "pay") + "}, stringData: {tls.crt: nothing, tls.key: nothing}}"
+}
+
+func (u universe) policy() string {
+	var targets []string
+	for range rapid.IntRange(1, 2).Draw(u.T, "targets") {
+		targets = append(targets, fmt.Sprintf("{kind: %s, name: %s%s}", u.pick("kind", "Service", "Service", "Service", "Gateway"), u.pick("service", "web", "web", "api", "none"),
+			u.pick("section", "", "", ", sectionName: http", ", sectionName: admin")))
+	}
+	age := u.pick("age", "", ", creationTimestamp: 2020-01-01T00:00:00Z")
+	return fmt.Sprintf("{apiVersion: berth.dev/v1alpha1, kind: BackendPolicy, metadata: {name: p%s, namespace: %s%s}, spec: {targetRefs: [%s]%s}}", u.pick("name", "1", "2", "3"), u.pick("namespace", "shop", "pay"),
+		age, strings.Join(targets, ", "), u.pick("says", ", balance: source", ", protocol: h2c", ", affinity: {}", ", affinity: {cookie: {}}", ", slots: {minimum: 16}", ", timeouts: {server: 60s}", ""))
 }
 
 func (u universe) fleet() string {
@@ -220,6 +233,9 @@ func compareRigs(t *rapid.T, steps, once *rig) {
 		if got, want := fmt.Sprint(steps.c.Routes(name), steps.c.Backends(name)), fmt.Sprint(once.c.Routes(name), once.c.Backends(name)); got != want {
 			t.Fatalf("fleet %s has\n%s\nat once\n%s", name, got, want)
 		}
+	}
+	if a, b := steps.c.policies, once.c.policies; len(a.parsed) != len(b.parsed) || len(a.of) != len(b.of) || len(a.notes) != len(b.notes) {
+		t.Fatalf("policies are kept for %d services with %d notes, at once for %d with %d", len(a.of), len(a.notes), len(b.of), len(b.notes))
 	}
 	if len(steps.c.secrets) != len(once.c.secrets) {
 		t.Fatalf("%d secrets are kept, at once %d", len(steps.c.secrets), len(once.c.secrets))

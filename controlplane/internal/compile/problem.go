@@ -89,6 +89,7 @@ func (c *Compiler) Problems(fleet string) []Problem {
 		g.add("Fleet "+f.name, c.home, desired.Note{State: desired.Warned, Reason: err.Error() + "; it is left out"})
 	}
 	c.gatherFleet(f, g)
+	c.gatherPolicies(f, g)
 	c.gatherReports(f, g)
 	return g.problems()
 }

@@ -17,7 +17,7 @@ type Reach struct {
 }
 
 // Reach tells for each fleet that would notice the loss of these objects which of its backends depend on one of them: those of a Service, those of the
-// services that an Ingress names, those of the Ingresses that name a Secret or are served because of an IngressClass, and those of a Fleet. Who asks about an
+// services that an Ingress or a BackendPolicy names, those of the Ingresses that name a Secret or are served because of an IngressClass, and those of a Fleet. Who asks about an
 // EndpointSlice names its Service.
 func (c *Compiler) Reach(keys []source.Key) []Reach {
 	c.mu.RLock()
@@ -53,6 +53,12 @@ func (f *fleet) touch(k source.Key, touched map[string]struct{}) {
 		f.touchService(refOf(k), touched)
 	case source.KindIngress:
 		f.touchIngress(refOf(k), touched)
+	case source.KindBackendPolicy:
+		if p := f.c.policies.parsed[refOf(k)]; p != nil {
+			for _, t := range p.Targets {
+				f.touchService(t.Service, touched)
+			}
+		}
 	case source.KindSecret:
 		for ref := range f.bySecret[refOf(k)] {
 			f.touchIngress(ref, touched)

@@ -35,6 +35,8 @@ type World interface {
 	Service(Ref) *corev1.Service
 	// Certificate returns the certificate in force of a secret, nil where it never was good, and why the secret as it stands is not accepted.
 	Certificate(Ref) (*Certificate, error)
+	// Policies returns the BackendPolicies that name a service.
+	Policies(Ref) []*Policy
 }
 
 // Fleet is what a fleet adds to an Ingress.
@@ -240,7 +242,8 @@ func (c *claimer) backend(t Target, place string) Backend {
 	if err != nil {
 		c.Notes = append(c.Notes, warn(fmt.Sprintf("%s %s; it answers 503", place, err)))
 	} else {
-		overrides := c.ing.Settings.Under(port.Hint()).Over(c.fleet.Defaults)
+		settings := PolicySettings(PoliciesFor(ref, port, c.world.Policies(ref))).Under(c.ing.Settings).Under(port.Hint())
+		overrides := settings.Over(c.fleet.Defaults)
 		b = Backend{
 			Name:     c.fleet.Prefix(ref.Cluster) + ref.Namespace + "_" + ref.Name + "_" + port.String() + overrides.Suffix(),
 			Service:  ref,

@@ -44,6 +44,8 @@ func (scene) Certificate(ref Ref) (*Certificate, error) {
 	}
 }
 
+func (scene) Policies(Ref) []*Policy { return nil }
+
 func claim(t *testing.T, name, text string) *Claims {
 	t.Helper()
 	obj := read[networkingv1.Ingress](t, text)

@@ -113,18 +113,20 @@ func FleetSettings(spec *v1alpha1.FleetSpec) Settings {
 	}
 }
 
-// Under returns s with what it does not say taken from t.
+// Under returns s with what it does not say taken from t. What belongs together is taken together: an affinity with its cookie and its way of draining, a check with its
+// interval.
 func (s Settings) Under(t Settings) Settings {
 	s.Balance = cmp.Or(s.Balance, t.Balance)
 	s.TimeoutConnect = cmp.Or(s.TimeoutConnect, t.TimeoutConnect)
 	s.TimeoutServer = cmp.Or(s.TimeoutServer, t.TimeoutServer)
 	s.TimeoutQueue = cmp.Or(s.TimeoutQueue, t.TimeoutQueue)
-	s.Check = cmp.Or(s.Check, t.Check)
-	s.CheckInterval = cmp.Or(s.CheckInterval, t.CheckInterval)
+	if s.Check.Kind == "" {
+		s.Check, s.CheckInterval = t.Check, cmp.Or(s.CheckInterval, t.CheckInterval)
+	}
 	s.SlotsMinimum = cmp.Or(s.SlotsMinimum, t.SlotsMinimum)
-	s.Affinity = cmp.Or(s.Affinity, t.Affinity)
-	s.CookieName = cmp.Or(s.CookieName, t.CookieName)
-	s.StickyDrain = cmp.Or(s.StickyDrain, t.StickyDrain)
+	if s.Affinity == "" {
+		s.Affinity, s.CookieName, s.StickyDrain = t.Affinity, cmp.Or(s.CookieName, t.CookieName), cmp.Or(s.StickyDrain, t.StickyDrain)
+	}
 	s.Protocol = cmp.Or(s.Protocol, t.Protocol)
 	s.MaxConnections = cmp.Or(s.MaxConnections, t.MaxConnections)
 	return s

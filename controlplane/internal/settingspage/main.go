@@ -13,8 +13,11 @@ const head = `# Settings of a backend
 
 <!-- Written by make generate from controlplane/internal/desired. Change it there. -->
 
-Annotations on an Ingress, for all backends that it leads to. A value that cannot be read is warned about, and the default (after an edit: the last good
-value) is used.
+By annotations on an Ingress, for all backends that it leads to; or by a BackendPolicy on a Service, for whoever routes to it. Where both say something, the policy wins, field
+by field; a group (` + "`affinity`, `check`" + `) is taken as a whole, and an empty one switches it off.
+
+An annotation that cannot be read is warned about, and the default (after an edit: the last good value) is used. A BackendPolicy with a faulty field is rejected, and its
+last good form stays in force.
 
 `
 
@@ -31,13 +34,21 @@ wss) as a WebSocket. Any other name is ` + "`http`" + `.
 func main() {
 	var b strings.Builder
 	b.WriteString(head)
-	b.WriteString("| `berth.dev/…` | value | when left out | what it does | what it costs |\n|---|---|---|---|---|\n")
+	b.WriteString("| annotation `berth.dev/…` | BackendPolicy `spec.…` | value | when nobody says | what it does | what it costs |\n|---|---|---|---|---|---|\n")
 	for _, s := range desired.AllSettings() {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", s.Annotation, s.Values, s.Default, s.Does, s.Costs)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", s.Annotation, fields(s.Field), s.Values, s.Default, s.Does, s.Costs)
 	}
 	b.WriteString(foot)
 	if _, err := os.Stdout.WriteString(b.String()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+// fields writes the names of fields, of which there may be none.
+func fields(names string) string {
+	if names == "" {
+		return ""
+	}
+	return "`" + strings.ReplaceAll(names, ", ", "`, `") + "`"
 }

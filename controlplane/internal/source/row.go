@@ -29,11 +29,12 @@ const (
 	KindIngressClass  Kind = "IngressClass"  // *networkingv1.IngressClass
 	KindSecret        Kind = "Secret"        // *corev1.Secret
 	KindFleet         Kind = "Fleet"         // *v1alpha1.Fleet
+	KindBackendPolicy Kind = "BackendPolicy" // *v1alpha1.BackendPolicy
 )
 
 // Kinds lists every Kind.
 func Kinds() []Kind {
-	return []Kind{KindService, KindEndpointSlice, KindIngress, KindIngressClass, KindSecret, KindFleet}
+	return []Kind{KindService, KindEndpointSlice, KindIngress, KindIngressClass, KindSecret, KindFleet, KindBackendPolicy}
 }
 
 // Namespaced says whether objects of the kind live in a namespace.
@@ -54,6 +55,8 @@ func KindOf(object runtime.Object) (kind Kind, ok bool) {
 		return KindSecret, true
 	case *v1alpha1.Fleet:
 		return KindFleet, true
+	case *v1alpha1.BackendPolicy:
+		return KindBackendPolicy, true
 	}
 	return "", false
 }

@@ -38,6 +38,7 @@ func TestNewRowKnowsEveryKind(t *testing.T) {
 		KindIngressClass:  &networkingv1.IngressClass{ObjectMeta: meta},
 		KindSecret:        &corev1.Secret{ObjectMeta: meta},
 		KindFleet:         &v1alpha1.Fleet{ObjectMeta: meta},
+		KindBackendPolicy: &v1alpha1.BackendPolicy{ObjectMeta: meta},
 	}
 	for _, kind := range Kinds() {
 		if got, want := NewRow("c", objects[kind]).Key, (Key{"c", kind, "ns", "n"}); got != want {

@@ -47,6 +47,8 @@ func Admit(object source.Object) (warnings []string, errs field.ErrorList) {
 	case *v1alpha1.Fleet:
 		o.Default()
 		errs = append(errs, o.Validate().Filter(isAboutName)...)
+	case *v1alpha1.BackendPolicy:
+		errs = append(errs, o.Validate().Filter(isAboutName)...)
 	}
 	return warnings, errs
 }

@@ -200,6 +200,9 @@ func TestAdmit(t *testing.T) {
 		{"certificate without key", secretOf(func(s *corev1.Secret) { s.Type, s.Data = corev1.SecretTypeTLS, map[string][]byte{"tls.crt": {1}} }), "data[tls.key]"},
 
 		{"fleet", &v1alpha1.Fleet{ObjectMeta: metav1.ObjectMeta{Name: "edge"}}, ""},
+		{"policy", &v1alpha1.BackendPolicy{ObjectMeta: meta(), Spec: v1alpha1.BackendPolicySpec{TargetRefs: []v1alpha1.PolicyTarget{{Kind: "Service", Name: "web"}}}}, ""},
+		{"policy without a target", &v1alpha1.BackendPolicy{ObjectMeta: meta()}, "spec.targetRefs"},
+		{"policy name", &v1alpha1.BackendPolicy{ObjectMeta: metav1.ObjectMeta{Name: "Web", Namespace: "shop"}, Spec: v1alpha1.BackendPolicySpec{TargetRefs: []v1alpha1.PolicyTarget{{Kind: "Service", Name: "web"}}}}, "metadata.name"},
 		{"fleet name", &v1alpha1.Fleet{ObjectMeta: metav1.ObjectMeta{Name: "Edge"}}, "metadata.name"},
 		{"fleet slots", &v1alpha1.Fleet{ObjectMeta: metav1.ObjectMeta{Name: "edge"}, Spec: v1alpha1.FleetSpec{Slots: v1alpha1.SlotPolicy{Minimum: ptr(int32(0))}}}, "spec.slots.minimum"},
 	}

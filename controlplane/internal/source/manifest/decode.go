@@ -29,6 +29,7 @@ var read = map[schema.GroupVersionKind]source.Kind{
 	networkingv1.SchemeGroupVersion.WithKind("Ingress"):      source.KindIngress,
 	networkingv1.SchemeGroupVersion.WithKind("IngressClass"): source.KindIngressClass,
 	v1alpha1.GroupVersion.WithKind("Fleet"):                  source.KindFleet,
+	v1alpha1.GroupVersion.WithKind("BackendPolicy"):          source.KindBackendPolicy,
 }
 
 var scheme = newScheme()
