@@ -156,7 +156,7 @@ func CheckPath(path string) error {
 // more, but such a name would have to be quoted somewhere on its way.
 func CheckCookieName(name string) error {
 	if name == "" || len(name) > maxCookieName || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") != "" {
-		return fmt.Errorf("must be 1 to %d letters, digits and characters of _-.", maxCookieName)
+		return fmt.Errorf("must be 1 to %d letters, digits and the characters . _ and -", maxCookieName)
 	}
 	if lower := strings.ToLower(name); strings.HasPrefix(lower, "__host-") || strings.HasPrefix(lower, "__secure-") {
 		return fmt.Errorf("begins with a prefix that browsers take from pages over TLS only, while the cookie is used over both")

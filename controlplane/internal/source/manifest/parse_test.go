@@ -76,7 +76,7 @@ func TestParse(t *testing.T) {
 		{"JSON", "a.json", "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\n\"metadata\":{\"name\":\"a\"}}\n\n{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"b\"}}null 3",
 			"1: Secret default/a ok\n4: Secret default/b ok\n4:  rejected\n"},
 		{"JSON in YAML", "a.yaml", "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\n\"metadata\":{\"name\":\"a\"}}", "1: Secret default/a ok\n"},
-		{"policy", "a.yaml", "apiVersion: berth.dev/v1alpha1\nkind: BackendPolicy\nmetadata: {name: web}\nspec: {targetRefs: [{group: \"\", kind: Service, name: web}], affinity: {}, balanse: uri}\n",
+		{"policy", "a.yaml", "apiVersion: berth.dev/v1alpha1\nkind: BackendPolicy\nmetadata: {name: web}\nspec: {targetRefs: [{group: \"\", kind: Service, name: web}], affinity: {}, ballance: uri}\n",
 			"1: BackendPolicy default/web ok warned 1\n"},
 		{"cluster-scoped", "a.yaml", "apiVersion: berth.dev/v1alpha1\nkind: Fleet\nmetadata: {name: edge, namespace: x}\n", "1: Fleet edge ok warned 1\n"},
 		{"aliases", "a.yaml", "x: &p {port: 80}\napiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {ports: [*p]}\n", "1: Service default/a ok warned 1\n"},
