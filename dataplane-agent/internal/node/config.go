@@ -35,7 +35,7 @@ type Config struct {
 	ReloadTimeout time.Duration
 	// CommandTimeout bounds one exchange with a worker. Default 5 s.
 	CommandTimeout time.Duration
-	// SocketGone is how long the file of a socket may be missing before a reload makes it anew. Default 5 s.
+	// SocketGone is how long the file of a socket may be missing before a reload makes it anew. Default 2 s.
 	SocketGone time.Duration
 	// Slow is how long a start may take before that is told. Default 5 s.
 	Slow time.Duration
@@ -53,7 +53,7 @@ func (c Config) withDefaults() Config {
 	set(&c.Verify, 30*time.Second)
 	set(&c.ReloadTimeout, time.Minute)
 	set(&c.CommandTimeout, 5*time.Second)
-	set(&c.SocketGone, 5*time.Second)
+	set(&c.SocketGone, 2*time.Second)
 	set(&c.Slow, 5*time.Second)
 	if c.MaxOldWorkers == 0 {
 		c.MaxOldWorkers = 8
