@@ -44,9 +44,9 @@ test-e2e: ## real HAProxy under load
 	@hack/test.sh e2e
 
 .PHONY: soak
-soak: ## random faults under load for DURATION (1h), the same ones again with SEED=n
+soak: ## random faults under load for DURATION (1h), the same ones again with SEED=n; FAULTS='journal|plane' picks some
 	@hack/setup.sh build test
-	@DURATION='$(DURATION)' SEED='$(SEED)' hack/test.sh soak
+	@DURATION='$(DURATION)' SEED='$(SEED)' FAULTS='$(FAULTS)' hack/test.sh soak
 
 .PHONY: fuzz
 fuzz: ## every fuzz target, FUZZ_TIME (10s) each

@@ -4,7 +4,7 @@
 # unit  the tests of every package but the end-to-end ones, with the race detector
 # e2e   the packages under tests/e2e, and two minutes of tests/soak: real HAProxy, real gRPC, load; without the race detector, which would measure itself
 # fuzz  every fuzz target that there is, FUZZ_TIME (10s) each
-# soak  random faults for longer: DURATION (1h), with a seed of one's own (SEED); not a part of all
+# soak  random faults for longer: DURATION (1h), with a seed of one's own (SEED), of some kinds only (FAULTS, a regular expression); not a part of all
 #
 # Everything is run even when something before it failed; the exit code and the last lines say what did. The lines of go test itself
 # are left as they are. GO_TEST_FLAGS is handed to go test, such as GO_TEST_FLAGS='-run Rolling -v'.
@@ -70,7 +70,7 @@ e2e() {
 # soak is the run of random faults alone. What a run that found something leaves behind is in build/soak.
 soak() {
 	product || return 1
-	(cd tests && BERTH_SOAK_KEEP=$root/build/soak BERTH_SOAK_DURATION=${DURATION:-1h} BERTH_SOAK_SEED=${SEED:-} \
+	(cd tests && BERTH_SOAK_KEEP=$root/build/soak BERTH_SOAK_DURATION=${DURATION:-1h} BERTH_SOAK_SEED=${SEED:-} BERTH_SOAK_FAULTS=${FAULTS:-} \
 		go test -v -count 1 -timeout 0 -run '^TestRandomFaults$' ./soak) |
 		grep --line-buffered -vE '^=== (RUN|PAUSE|CONT|NAME) |^PASS$'
 }

@@ -67,7 +67,6 @@ func agentFrozen(r *Run, n *node, _ *rand.Rand) (func() error, error) {
 func journalHarmed(harm func(path string, random *rand.Rand) error) func(*Run, *node, *rand.Rand) (func() error, error) {
 	return func(r *Run, n *node, random *rand.Rand) (func() error, error) {
 		n.Kill()
-		r.watch.forget(n)
 		err := harm(filepath.Join(n.StateDir, "journal", "log"), random)
 		if err != nil {
 			err = fmt.Errorf("harm the journal of %s: %w", n.Label(), err)

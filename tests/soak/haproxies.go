@@ -67,7 +67,11 @@ func (r *Run) strike(n *node, whom func(*node) ([]haproxy.Identity, error), when
 
 // charge charges a fault with what fails through a node, until another worker than the one before serves.
 func (r *Run) charge(n *node, fault string, before haproxy.Identity) {
-	over := r.account.open(n.number-1, fault)
+	r.untilServed(n, r.account.open(n.number-1, fault), before)
+}
+
+// untilServed calls over when another worker than the one before has answered a request.
+func (r *Run) untilServed(n *node, over func(), before haproxy.Identity) {
 	r.running.Go(func() {
 		defer over()
 		// Nobody waits for ever: a node that is not back is told of by the calm.
@@ -155,6 +159,31 @@ func socketAway(_ *Run, n *node, _ *rand.Rand) (func() error, error) {
 		}
 		return os.Rename(aside, path)
 	}, nil
+}
+
+// socketRemoved removes the worker's socket.
+func socketRemoved(_ *Run, n *node, _ *rand.Rand) (func() error, error) {
+	return nil, os.Remove(n.WorkerSocket())
+}
+
+// stateEmptied removes all that is in the state directory, under a HAProxy and an agent that run.
+func stateEmptied(_ *Run, n *node, _ *rand.Rand) (func() error, error) {
+	names, err := listed(n.StateDir)
+	for _, name := range names {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(n.StateDir, name)))
+	}
+	return nil, err
+}
+
+// frontendClosed has HAProxy take no more connections. The worker goes on, so that any that answers a request afterwards will do.
+func frontendClosed(r *Run, n *node, _ *rand.Rand) (func() error, error) {
+	over := r.account.open(n.number-1, r.lastKill())
+	answer, err := haproxy.Ask(n.WorkerSocket(), "disable frontend web")
+	if err == nil && answer != "" {
+		err = fmt.Errorf("close the frontend of %s: %s", n.Label(), answer)
+	}
+	r.untilServed(n, over, haproxy.Identity{})
+	return nil, err
 }
 
 // nobody is an address where nobody listens.

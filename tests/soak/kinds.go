@@ -10,7 +10,7 @@ type Kind struct {
 	Name  string
 	Where Where
 	// Takes names what a fault has for itself: faults that take the same of the same place never overlap.
-	Takes string
+	Takes []string
 	// Least and Most bound how long it lasts; both are zero for one that is over as soon as it was done.
 	Least, Most time.Duration
 	// Kills says that HAProxy's own connections break.
@@ -20,6 +20,8 @@ type Kind struct {
 	// Early says that it is over before the last changes of routes are: it makes such changes itself, or holds a reload up, after which the next
 	// is put off for twice as long.
 	Early bool
+	// Rough is for what goes beyond the product's promises: it is met only when it is picked by name.
+	Rough bool
 	// do begins it and returns what ends it, nil if nothing has to be done for that.
 	do func(r *Run, n *node, random *rand.Rand) (end func() error, err error)
 }
@@ -41,41 +43,45 @@ const (
 func Kinds(smallDisk bool) []Kind {
 	const ms, s = time.Millisecond, time.Second
 	kinds := []Kind{
-		{Name: "agent killed", Takes: agent, Least: 200 * ms, Most: 5 * s, do: agentKilled(atOnce)},
-		{Name: "agent killed in a batch", Takes: agent, Least: 200 * ms, Most: 3 * s, do: agentKilled(inBatch)},
-		{Name: "agent killed in a reload", Early: true, Takes: agent, Least: 200 * ms, Most: 3 * s, do: agentKilled(inReload)},
-		{Name: "agent frozen", Takes: agent, Early: true, Least: 500 * ms, Most: 3500 * ms, do: agentFrozen},
-		{Name: "journal cut short", Takes: agent, Least: 200 * ms, Most: 2 * s, do: journalHarmed(cutShort)},
-		{Name: "journal altered", Takes: agent, Least: 200 * ms, Most: 2 * s, do: journalHarmed(altered)},
-		{Name: "journal gone", Takes: agent, Least: 200 * ms, Most: 2 * s, do: journalHarmed(gone)},
+		{Name: "agent killed", Takes: []string{agent}, Least: 200 * ms, Most: 5 * s, do: agentKilled(atOnce)},
+		{Name: "agent killed in a batch", Takes: []string{agent}, Least: 200 * ms, Most: 3 * s, do: agentKilled(inBatch)},
+		{Name: "agent killed in a reload", Early: true, Takes: []string{agent}, Least: 200 * ms, Most: 3 * s, do: agentKilled(inReload)},
+		{Name: "agent frozen", Takes: []string{agent}, Early: true, Least: 500 * ms, Most: 3500 * ms, do: agentFrozen},
+		{Name: "journal cut short", Takes: []string{agent}, Least: 200 * ms, Most: 2 * s, do: journalHarmed(cutShort)},
+		{Name: "journal altered", Takes: []string{agent}, Least: 200 * ms, Most: 2 * s, do: journalHarmed(altered)},
+		{Name: "journal gone", Takes: []string{agent}, Least: 200 * ms, Most: 2 * s, do: journalHarmed(gone)},
 
-		{Name: "worker killed", Takes: traffic, Kills: true, do: killed(worker, atOnce)},
-		{Name: "worker killed in a batch", Takes: traffic, Kills: true, do: killed(worker, inBatch)},
-		{Name: "HAProxy killed", Takes: traffic, Kills: true, do: killed(master, atOnce)},
-		{Name: "HAProxy killed in a reload", Early: true, Takes: traffic, Kills: true, do: killed(master, inReload)},
-		{Name: "HAProxy killed, its port taken", Takes: traffic, Kills: true, Least: 1 * s, Most: 2500 * ms, do: portTaken},
-		{Name: "worker frozen", Takes: traffic, Least: 200 * ms, Most: 800 * ms, do: workerFrozen},
-		{Name: "worker's socket away", Takes: socket, Least: 500 * ms, Most: 3 * s, do: socketAway},
+		{Name: "worker killed", Takes: []string{traffic}, Kills: true, do: killed(worker, atOnce)},
+		{Name: "worker killed in a batch", Takes: []string{traffic}, Kills: true, do: killed(worker, inBatch)},
+		{Name: "HAProxy killed", Takes: []string{traffic}, Kills: true, do: killed(master, atOnce)},
+		{Name: "HAProxy killed in a reload", Early: true, Takes: []string{traffic}, Kills: true, do: killed(master, inReload)},
+		{Name: "HAProxy killed, its port taken", Takes: []string{traffic}, Kills: true, Least: 1 * s, Most: 2500 * ms, do: portTaken},
+		{Name: "worker frozen", Takes: []string{traffic}, Least: 200 * ms, Most: 800 * ms, do: workerFrozen},
+		{Name: "frontend closed by hand", Takes: []string{traffic}, Kills: true, do: frontendClosed},
+		{Name: "worker's socket removed", Takes: []string{socket}, do: socketRemoved},
+		{Name: "state directory emptied", Rough: true, Takes: []string{socket, files, agent}, do: stateEmptied},
+		{Name: "worker's socket away", Takes: []string{socket}, Least: 500 * ms, Most: 3 * s, do: socketAway},
 
-		{Name: "slot changed by hand", Takes: traffic, do: slotChanged},
-		{Name: "reload by hand, old file", Takes: traffic, Least: 1 * s, Most: 5 * s, do: oldFile},
-		{Name: "configuration edited by hand", Takes: files, do: configurationEdited},
+		{Name: "slot changed by hand", Takes: []string{traffic}, do: slotChanged},
+		{Name: "reload by hand, old file", Takes: []string{traffic}, Least: 1 * s, Most: 5 * s, do: oldFile},
+		{Name: "configuration edited by hand", Takes: []string{files}, do: configurationEdited},
 
-		{Name: "network cut", Takes: network, do: networkCut},
-		{Name: "network away", Takes: network, Least: 500 * ms, Most: 4 * s, do: networkAway},
-		{Name: "network slow", Takes: network, Least: 2 * s, Most: 8 * s, do: networkSlow},
-		{Name: "network stopped to the plane", Takes: network, Least: 500 * ms, Most: 6 * s, do: networkStopped(up)},
-		{Name: "network stopped to the node", Takes: network, Least: 500 * ms, Most: 6 * s, do: networkStopped(down)},
-		{Name: "network forgot the node", Takes: network, Least: 500 * ms, Most: 4 * s, do: networkForgot},
+		{Name: "network cut", Takes: []string{network}, do: networkCut},
+		{Name: "network away", Takes: []string{network}, Least: 500 * ms, Most: 4 * s, do: networkAway},
+		{Name: "network slow", Takes: []string{network}, Least: 2 * s, Most: 8 * s, do: networkSlow},
+		{Name: "network stopped to the plane", Takes: []string{network}, Least: 500 * ms, Most: 6 * s, do: networkStopped(up)},
+		{Name: "network stopped to the node", Takes: []string{network}, Least: 500 * ms, Most: 6 * s, do: networkStopped(down)},
+		{Name: "network forgot the node", Takes: []string{network}, Least: 500 * ms, Most: 4 * s, do: networkForgot},
 
-		{Name: "plane killed", Where: OnPlane, Takes: plane, Least: 10 * ms, Most: 4 * s, do: planeKilled},
-		{Name: "plane frozen", Where: OnPlane, Takes: plane, Least: 500 * ms, Most: 6 * s, do: planeFrozen},
-		{Name: "source away", Where: OnSource, Takes: away, Least: 500 * ms, Most: 6 * s, do: sourceAway},
-		{Name: "file broken", Where: OnSource, Takes: objects, Least: 500 * ms, Most: 6 * s, do: fileBroken},
-		{Name: "revision that HAProxy refuses", Where: OnSource, Takes: revision, Least: 1 * s, Most: 6 * s, do: refusedRevision},
+		{Name: "plane killed", Where: OnPlane, Takes: []string{plane}, Least: 10 * ms, Most: 4 * s, do: planeKilled},
+		{Name: "plane killed, source empty when it is back", Where: OnPlane, Takes: []string{plane, away}, Least: 1 * s, Most: 5 * s, do: planeKilledSourceEmpty},
+		{Name: "plane frozen", Where: OnPlane, Takes: []string{plane}, Least: 500 * ms, Most: 6 * s, do: planeFrozen},
+		{Name: "source away", Where: OnSource, Takes: []string{away}, Least: 500 * ms, Most: 6 * s, do: sourceAway},
+		{Name: "file broken", Where: OnSource, Takes: []string{objects}, Least: 500 * ms, Most: 6 * s, do: fileBroken},
+		{Name: "revision that HAProxy refuses", Where: OnSource, Takes: []string{revision}, Least: 1 * s, Most: 6 * s, do: refusedRevision},
 	}
 	if smallDisk {
-		kinds = append(kinds, Kind{Name: "disk full", Takes: files, Only: 1, Least: 500 * ms, Most: 2500 * ms, do: diskFull})
+		kinds = append(kinds, Kind{Name: "disk full", Takes: []string{files}, Only: 1, Least: 500 * ms, Most: 2500 * ms, do: diskFull})
 	}
 	return kinds
 }

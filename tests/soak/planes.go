@@ -1,6 +1,7 @@
 package soak
 
 import (
+	"errors"
 	"math/rand/v2"
 	"os"
 	"syscall"
@@ -53,6 +54,18 @@ func (n *node) restore() error {
 func planeKilled(r *Run, _ *node, _ *rand.Rand) (func() error, error) {
 	r.Plane.Kill()
 	return func() error { r.Plane.Start(r.t); return nil }, nil
+}
+
+// planeKilledSourceEmpty kills the plane, and lets it find the second source without an object, as when a volume is not mounted.
+func planeKilledSourceEmpty(r *Run, _ *node, _ *rand.Rand) (func() error, error) {
+	r.Plane.Kill()
+	aside, empty := r.westPath+".away", r.westPath+".empty"
+	err := os.Rename(r.westPath, aside)
+	if err == nil {
+		err = errors.Join(os.MkdirAll(empty, 0o700), os.Symlink(empty, r.westPath))
+	}
+	r.Plane.Start(r.t)
+	return func() error { return os.Rename(aside, r.westPath) }, err
 }
 
 func planeFrozen(r *Run, _ *node, _ *rand.Rand) (func() error, error) {

@@ -34,8 +34,10 @@ func (f Fault) String() string {
 	return fmt.Sprintf("#%d %s%s, %.1f to %.1f s", f.Number, f.Kind.Name, place, f.Begin.Seconds(), f.End.Seconds())
 }
 
-// takes is what no other fault may have at the same time.
-func (f Fault) takes() string { return fmt.Sprint(f.Kind.Takes, f.Node) }
+// meets says whether two faults take the same thing of the same place (SOAK-7).
+func (f Fault) meets(o Fault) bool {
+	return f.Node == o.Node && slices.ContainsFunc(f.Kind.Takes, func(what string) bool { return slices.Contains(o.Kind.Takes, what) })
+}
 
 // A Round is one storm; what follows it is a calm.
 type Round struct{ Faults []Fault }
@@ -104,7 +106,7 @@ func place(random *rand.Rand, kind *Kind, nodes int, others []Fault) (Fault, boo
 		}
 		f.Begin = time.Duration(random.Int64N(int64(last)))
 		f.End = f.Begin + length
-		clash := func(o Fault) bool { return o.takes() == f.takes() && f.Begin < o.End+apart && o.Begin < f.End+apart }
+		clash := func(o Fault) bool { return o.meets(f) && f.Begin < o.End+apart && o.Begin < f.End+apart }
 		most := func(o Fault) bool { return kind.Kills && o.Kind.Kills && o.Node == f.Node }
 		if !slices.ContainsFunc(others, clash) && !slices.ContainsFunc(others, most) {
 			return f, true

@@ -2,6 +2,7 @@ package soak
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 )
@@ -21,7 +22,7 @@ func TestSOAK6SamePlanForTheSameSeed(t *testing.T) {
 // SOAK-7: what takes the same thing never overlaps, and every fault is over with its storm. Two minutes have every kind.
 func TestSOAK7Plan(t *testing.T) {
 	for seed := range uint64(500) {
-		kinds := Kinds(seed%2 == 0)
+		kinds := slices.DeleteFunc(Kinds(seed%2 == 0), func(k Kind) bool { return k.Rough })
 		rounds := Plan(seed, 2*time.Minute, 4, kinds)
 		seen := map[string]int{}
 		for _, round := range rounds {
@@ -36,7 +37,7 @@ func TestSOAK7Plan(t *testing.T) {
 					t.Fatalf("%v is to last %v to %v", f, f.Kind.Least, f.Kind.Most)
 				}
 				for _, o := range round.Faults[:i] {
-					if o.takes() == f.takes() && f.Begin < o.End && o.Begin < f.End {
+					if o.meets(f) && f.Begin < o.End && o.Begin < f.End {
 						t.Fatalf("%v overlaps %v", f, o)
 					}
 				}

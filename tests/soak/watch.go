@@ -229,7 +229,7 @@ func tickOf(address string, port uint16) int {
 // over begins to wait for the first change after a fault.
 func (w *watch) over(f Fault, end time.Time) {
 	b := w.run.churn.beacons[0]
-	if f.Kind.Takes == away {
+	if slices.Contains(f.Kind.Takes, away) {
 		b = w.run.churn.beacons[len(w.run.churn.beacons)-1]
 	}
 	r := &recovering{fault: f, end: end, need: map[int]int{}, beacon: b.backend}
