@@ -27,6 +27,8 @@ type learning struct {
 	holds   map[string]bool
 	// frozen says that nodes have a revision that the plane has not, and keep the tables of the sources that were not read.
 	frozen bool
+	// thawing says that this ends just now.
+	thawing bool
 	// tried is what was last found not to be wanted as it is.
 	tried trial
 }

@@ -182,7 +182,13 @@ func (e *Engine) settle(now time.Time) (nodesMatter bool, next time.Time) {
 
 // settleFleet publishes what can be published of one fleet.
 func (e *Engine) settleFleet(f *fleet, now time.Time) {
-	e.judge(f, now)
+	was := f.frozen
+	if e.judge(f, now); was && !f.frozen {
+		// What nodes keep is published in a moment; until then they are not to be sent it as if it were another table.
+		f.thawing = true
+		e.announce()
+		f.thawing = false
+	}
 	switch f.gate {
 	case shut:
 	case frozen:
@@ -197,7 +203,9 @@ func (e *Engine) settleFleet(f *fleet, now time.Time) {
 func (e *Engine) announce() {
 	next := make(map[string]changelog.Fleet, len(e.fleets))
 	for name, f := range e.fleets {
-		next[name] = changelog.Fleet{Name: name, Log: f.log, Waiting: f.waiting, Adopting: f.adopting, Frozen: f.frozen, Adoption: f.adoption}
+		next[name] = changelog.Fleet{
+			Name: name, Log: f.log, Waiting: f.waiting, Adopting: f.adopting || f.thawing, Frozen: f.frozen, Adoption: f.adoption,
+		}
 	}
 	if !maps.Equal(next, e.config.Fleets.Fleets().All()) {
 		e.config.Fleets.Set(next)

@@ -13,10 +13,12 @@
 //	          and nothing is sent again for that (epoch).
 //	STREAM-4  A revision that a node's HAProxy refused is not sent to it again; generations flow on (rejected).
 //	STREAM-5  A stream ends for silence and for lack of progress, each with its status, and never for slowness; a node that stops reading
-//	          holds up nobody else (slow, silent).
+//	          holds up nobody else, and costs at most 64 KiB beyond what all share (slow, silent, memory).
 //	STREAM-6  The newest stream of a node wins; the older one ends with ABORTED (duplicate).
 //	STREAM-7  Whatever a node sends, the plane answers with a status and goes on (limits, fuzz).
 //	STREAM-8  A node of a fleet that is not known, or that is frozen, is told so, and served as soon as it can be; one that is too many, in all or in
 //	          a second, is told when to come back (waiting).
+//	STREAM-10 While the plane learns which slot is whose, nothing is sent; one of the nodes that hold the same is asked. While the fleet is frozen, a node keeps
+//	          the tables that the plane does not write to the bit, and is sent the others (adopt).
 //	STREAM-9  After Close no goroutine of a stream is left.
 package stream
