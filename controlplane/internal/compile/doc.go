@@ -11,7 +11,7 @@
 //
 //	COMP-1  Compiling changes one by one gives the same revision, endpoint sets and problems as compiling the end state at once. What was last
 //	        accepted is excepted: it is history by its nature.
-//	COMP-2  The cost follows the change: an EndpointSlice touches the backends of its service, an Ingress its own hosts, a Secret its users.
+//	COMP-2  The cost follows the change: an EndpointSlice touches the backends of its service, an Ingress its own hosts, a Secret and a BackendPolicy their users.
 //	        Only a Fleet or an IngressClass may touch a whole fleet.
 //	COMP-3  A FleetChange holds differences only: a resource that is as it was is not in it, nor an endpoint set that is as it was.
 //	COMP-4  The endpoints of a retired backend follow its pods until it is released, because workers may still have it.
