@@ -183,7 +183,7 @@ func (p *Plane) Run(ctx context.Context) error {
 	}
 	group.Go(func() error { return p.guard.Run(ctx) })
 	group.Go(func() error { return p.engine.Run(ctx) })
-	group.Go(func() error { return serveGRPC("nodes", p.nodeServer, p.nodes) })
+	group.Go(func() error { return serveGRPC("nodes", p.nodeServer, stream.Listener(p.nodes)) })
 	group.Go(func() error { return serveGRPC("people", p.adminServer, p.admins) })
 	if p.metricsPlace != nil {
 		group.Go(func() error { return p.serveMetrics(ctx) })

@@ -77,11 +77,17 @@ func Options() []grpc.ServerOption {
 		grpc.MaxSendMsgSize(wire.MaxMessage),
 		grpc.StaticStreamWindowSize(128 << 10),
 		grpc.StaticConnWindowSize(512 << 10),
+		grpc.ReadBufferSize(connectionBuffer),
+		grpc.WriteBufferSize(connectionBuffer),
+		grpc.SharedWriteBuffer(true),
 		grpc.MaxConcurrentStreams(maxConnectionStreams),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: time.Minute, Time: 20 * time.Second, Timeout: time.Minute}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
 	}
 }
+
+// connectionBuffer is what a connection has for each direction, in bytes. Most of what is written comes in frames of up to 16 KiB, which pass through it in parts; what is read is small.
+const connectionBuffer = 4 << 10
 
 // maxConnectionStreams is how many streams a connection carries at most. A node has one; tests and proxies may share a connection.
 const maxConnectionStreams = 128
