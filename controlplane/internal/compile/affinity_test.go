@@ -2,6 +2,7 @@ package compile
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"maps"
@@ -18,10 +19,21 @@ import (
 // visit asks as a browser that has these cookies, and returns what it got and the cookies that it was given.
 func (h *running) visit(url string, cookies ...*http.Cookie) (pod string, given []*http.Cookie) {
 	h.t.Helper()
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		var d net.Dialer
-		return d.DialContext(ctx, "tcp", h.plain)
-	}}}
+	dial := func(address string) func(context.Context, string, string) (net.Conn, error) {
+		return func(ctx context.Context, _, _ string) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, "tcp", address)
+		}
+	}
+	secure := func(ctx context.Context, _, address string) (net.Conn, error) {
+		raw, err := dial(h.secure)(ctx, "", "")
+		if err != nil {
+			return nil, err
+		}
+		host, _, _ := strings.Cut(address, ":")
+		return tls.Client(raw, &tls.Config{InsecureSkipVerify: true, ServerName: host}), nil
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: dial(h.plain), DialTLSContext: secure}}
 	req, err := http.NewRequestWithContext(h.t.Context(), http.MethodGet, url, nil)
 	if err != nil {
 		h.t.Fatal(err)
@@ -131,9 +143,36 @@ func TestAffinityFollowsThePod(t *testing.T) {
 	if web.Value == api.Value {
 		t.Errorf("an address has the cookie %s in two services", web.Value)
 	}
-	if !web.HttpOnly || web.Path != "/" || web.MaxAge != 0 || !web.Expires.IsZero() {
+	if !web.HttpOnly || web.Path != "/" || web.MaxAge != 0 || !web.Expires.IsZero() || web.Secure {
 		t.Errorf("the cookie is %s", web)
 	}
+}
+
+// Over TLS a client is given a cookie that it sends over TLS only; what a pod sets itself is left as it is.
+func TestAffinityOverTLS(t *testing.T) {
+	haproxytest.Each(t, func(t *testing.T, haproxy string) {
+		p := newPods(t, "a")
+		p.sets = "sid=of-the-pod"
+		r := newRig(t)
+		r.put("", p.replicas("web")+ingress("web", "annotations: {berth.dev/affinity: cookie, berth.dev/affinity-cookie-name: a.b}", "", "x.example.com / web"))
+		h := serve(t, haproxy, r.kept["default"])
+		for url, secure := range map[string]bool{"http://x.example.com/": false, "https://x.example.com/": true} {
+			_, given := h.visit(url)
+			if len(given) != 2 {
+				t.Fatalf("%s gives %v", url, given)
+			}
+			for _, c := range given {
+				if want := secure && c.Name == "a.b"; c.Secure != want || c.Name == "a.b" && !c.HttpOnly {
+					t.Errorf("%s gives the cookie %s", url, c)
+				}
+				if c.Name == "a.b" {
+					if got, again := h.visit(url, c); got != "a" || len(again) != 1 {
+						t.Errorf("%s: the client is answered by %s and given %v", url, got, again)
+					}
+				}
+			}
+		}
+	})
 }
 
 // A pod that drains keeps its sticky clients if that is asked for, and gets no others; else it has no slot, and they go elsewhere with their next request. When none is

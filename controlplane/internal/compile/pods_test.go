@@ -28,6 +28,8 @@ type pods struct {
 	// held has the services whose pods wait with their answers, and how many requests wait there.
 	held map[string]chan struct{}
 	wait map[string]int
+	// sets is a cookie that all pods set.
+	sets string
 	// says is what the pods of a service speak.
 	says map[string]desired.Protocol
 }
@@ -65,6 +67,9 @@ func (p *pods) start(t *testing.T, name string, speaks desired.Protocol) {
 		p.mu.Lock()
 		p.wait[name]--
 		p.mu.Unlock()
+		if p.sets != "" {
+			w.Header().Set("Set-Cookie", p.sets)
+		}
 		_, _ = io.WriteString(w, name)
 	})}
 	next := ""

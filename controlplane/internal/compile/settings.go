@@ -57,6 +57,7 @@ func affinityLines(b desired.Backend) []snapshot.Line {
 	return []snapshot.Line{
 		{"cookie", name, "insert", "indirect", "nocache", "httponly", "dynamic"},
 		{"dynamic-cookie-key", digest[8:40]},
+		{"http-after-response", "replace-header", "set-cookie", "^(" + strings.ReplaceAll(name, ".", "[.]") + "=.*)", `\1; Secure`, "if", "{", "ssl_fc", "}"},
 	}
 }
 

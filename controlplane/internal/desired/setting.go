@@ -54,7 +54,7 @@ var all = []Setting{
 	},
 	{
 		"affinity", "affinity.cookie", "`cookie`, `none`", "`none`",
-		"`cookie` keeps a client with the pod that answered it first, by a cookie that HAProxy sets and the pod never sees; the same on every node, in every slot, after a reload",
+		"`cookie` keeps a client with the pod that answered it first, by a cookie that HAProxy sets and the pod never sees; the same on every node, in every slot, after a reload; `Secure` over TLS",
 		"load is spread by clients and no longer by requests; the cookie is derived from the pod's address and so tells it to who knows the names in the cluster",
 		readAffinity,
 	},
