@@ -132,7 +132,7 @@ func (f *fleet) replaceFallback(ref desired.Ref, old, next *desired.Claims) {
 
 // lossOf says over what an Ingress lost to another.
 type lossOf struct {
-	what byte // 'h' for a host's paths, 'c' for a server name's certificate, 'r' for a redirect
+	what byte // 'h' for a host's paths, 'c' for a server name's certificate, 'r' for a redirect, 'f' for the fleet's default backend
 	name string
 }
 
@@ -206,12 +206,8 @@ func (f *fleet) mergeRedirect(host string) {
 
 // mergeFallback finds the oldest default backend of the fleet.
 func (f *fleet) mergeFallback() {
-	var oldest *desired.Claims
-	for _, c := range f.fallbacks {
-		if oldest == nil || c.Age.Compare(oldest.Age) < 0 {
-			oldest = c
-		}
-	}
+	oldest, losses := desired.MergeFallback(f.fallbacks)
+	f.lose(lossOf{what: 'f'}, losses)
 	var next *desired.Route
 	if oldest != nil {
 		next = &desired.Route{Match: desired.Default, Path: "/", Backend: *oldest.Fallback, Ingress: oldest.Ref}

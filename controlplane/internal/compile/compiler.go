@@ -187,10 +187,11 @@ func (c *Compiler) takeIngress(ref desired.Ref, change *store.Change) {
 			accepted = old.Accepted
 		}
 		c.ingresses[ref] = desired.ParseIngress(obj, ref, c.place(ref.Cluster), accepted)
-	case len(c.refusedHosts(change.Key)) > 0:
-		c.ingresses[ref] = desired.RefusedIngress(ref, c.place(ref.Cluster), c.refusedHosts(change.Key))
 	default:
 		delete(c.ingresses, ref)
+		if hosts, class, anyClass := c.refused(change.Key); len(hosts) > 0 {
+			c.ingresses[ref] = desired.RefusedIngress(ref, c.place(ref.Cluster), hosts, class, anyClass)
+		}
 	}
 	for _, f := range c.fleets {
 		f.dirty.ingresses[ref] = struct{}{}

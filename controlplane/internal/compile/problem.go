@@ -40,15 +40,16 @@ func (c *Compiler) takeNameless(read store.Read, name string) {
 	}
 }
 
-// refusedHosts are the hosts that stay claimed by an Ingress that its source refused.
-func (c *Compiler) refusedHosts(key source.Key) []string {
-	var hosts []string
+// refused has the hosts that stay claimed by an Ingress that its source refused, and its class. Where it stands twice, under two classes, it may be of any.
+func (c *Compiler) refused(key source.Key) (hosts []string, class string, anyClass bool) {
 	for _, p := range c.reports[key] {
-		if p.Severity == source.Rejected {
-			hosts = append(hosts, p.Hosts...)
+		if p.Severity != source.Rejected || len(p.Hosts) == 0 {
+			continue
 		}
+		anyClass = anyClass || p.AnyClass || len(hosts) > 0 && p.Class != class
+		hosts, class = append(hosts, p.Hosts...), p.Class
 	}
-	return hosts
+	return hosts, class, anyClass
 }
 
 // Problems lists the objects of a fleet that are rejected or warned about, by state, object and cluster. What sources report about an object is shown by

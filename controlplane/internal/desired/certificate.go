@@ -8,6 +8,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +24,13 @@ type Certificate struct {
 	Content snapshot.Digest
 	// NotBefore and NotAfter are the leaf's.
 	NotBefore, NotAfter time.Time
+	// Names are the leaf's DNS names, which clients go by; they do not look at its subject.
+	Names []string
+}
+
+// ValidFor says whether clients take the certificate for a host, which may be a wildcard.
+func (c *Certificate) ValidFor(host string) bool {
+	return slices.ContainsFunc(c.Names, func(name string) bool { return Covers(strings.ToLower(name), host) })
 }
 
 const (
@@ -62,7 +70,7 @@ func ParseCertificate(obj *corev1.Secret) (*Certificate, error) {
 			return nil, fmt.Errorf("has a tls.crt that cannot be read: %w", err)
 		}
 	}
-	return &Certificate{PEM: text, Content: snapshot.PEMDigest(text), NotBefore: leaf.NotBefore, NotAfter: leaf.NotAfter}, nil
+	return &Certificate{PEM: text, Content: snapshot.PEMDigest(text), NotBefore: leaf.NotBefore, NotAfter: leaf.NotAfter, Names: leaf.DNSNames}, nil
 }
 
 func parseChain(data []byte) ([]byte, error) {

@@ -135,6 +135,9 @@ func (c *claimer) protect(entry TLS) {
 		return
 	}
 	c.noteCertificate(secret, cert, err)
+	if bare := slices.DeleteFunc(slices.Clone(names), cert.ValidFor); len(bare) > 0 {
+		c.Notes = append(c.Notes, warn(fmt.Sprintf("tls: the certificate of secret %s is not valid for %s; it is shown all the same, and clients will refuse it", secret, list(bare))))
+	}
 	for _, n := range names {
 		if first, twice := c.Certificates[n]; twice && first != secret {
 			c.Notes = append(c.Notes, warn(fmt.Sprintf("tls: two entries name %s; the certificate of secret %s is shown", n, first)))

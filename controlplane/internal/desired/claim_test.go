@@ -27,16 +27,21 @@ func (scene) Service(ref Ref) *corev1.Service {
 	return svc
 }
 
+// names are those for which the scene's certificates are valid, the last also the secret narrow.
+var names = []string{"*.example.com", "example.com", "X.example.com"}
+
 func (scene) Certificate(ref Ref) (*Certificate, error) {
 	switch ref.Name {
 	case "good", "better":
-		return &Certificate{NotBefore: yesterday, NotAfter: tomorrow}, nil
+		return &Certificate{NotBefore: yesterday, NotAfter: tomorrow, Names: names}, nil
+	case "narrow":
+		return &Certificate{NotBefore: yesterday, NotAfter: tomorrow, Names: names[2:]}, nil
 	case "spoilt": // good once
-		return &Certificate{NotBefore: yesterday, NotAfter: tomorrow}, errors.New("holds no PEM certificate")
+		return &Certificate{NotBefore: yesterday, NotAfter: tomorrow, Names: names}, errors.New("holds no PEM certificate")
 	case "expired":
-		return &Certificate{NotBefore: yesterday.Add(-time.Hour), NotAfter: yesterday}, nil
+		return &Certificate{NotBefore: yesterday.Add(-time.Hour), NotAfter: yesterday, Names: names}, nil
 	case "early":
-		return &Certificate{NotBefore: tomorrow, NotAfter: tomorrow.Add(time.Hour)}, nil
+		return &Certificate{NotBefore: tomorrow, NotAfter: tomorrow.Add(time.Hour), Names: names}, nil
 	case "broken":
 		return nil, errors.New("holds no PEM certificate")
 	default:
@@ -144,6 +149,13 @@ func TestClaims(t *testing.T) {
 			want: []string{"[example.com] Prefix />shop_web_http", "[x.example.com] Prefix />shop_web_http", "*.example.com shows good", "*.example.com redirects true", "x.example.com redirects true"}},
 		{rule: "tls without hosts is for the hosts of the rules", rules: []string{"x.example.com / web", "- / web"}, tls: []string{"good"},
 			want: []string{"[] Prefix />shop_web_http", "[x.example.com] Prefix />shop_web_http", "x.example.com shows good", "x.example.com redirects true"}},
+		{rule: "a certificate that is not valid for a host is shown and warned about", rules: []string{"x.example.com / web", "y.example.com / web"}, tls: []string{"narrow x.example.com y.example.com *.example.com"},
+			want: []string{"[x.example.com] Prefix />shop_web_http", "[y.example.com] Prefix />shop_web_http", "*.example.com shows narrow", "x.example.com shows narrow", "y.example.com shows narrow",
+				"*.example.com redirects true", "x.example.com redirects true", "y.example.com redirects true"},
+			notes: []string{"warned: tls: the certificate of secret shop/narrow is not valid for y.example.com, *.example.com; it is shown all the same"}},
+		{rule: "a certificate for other names altogether", rules: []string{"a.x.example.com / web"}, tls: []string{"good"},
+			want:  []string{"[a.x.example.com] Prefix />shop_web_http", "a.x.example.com shows good", "a.x.example.com redirects true"},
+			notes: []string{"warned: tls: the certificate of secret shop/good is not valid for a.x.example.com"}},
 		{rule: "tls without a secret shows the default certificate", rules: []string{"x.example.com / web"}, tls: []string{"- x.example.com"},
 			want: []string{"[x.example.com] Prefix />shop_web_http", "x.example.com redirects true"}, notes: []string{"warned: tls: the entry for x.example.com names no secret"}},
 		{rule: "WANT-4: a broken certificate closes its hosts and no others", rules: []string{"x.example.com / web", "y.example.com / web"}, tls: []string{"broken x.example.com"},
@@ -185,7 +197,7 @@ func TestClaims(t *testing.T) {
 
 // WANT-4: an Ingress that its source refused has its hosts claimed and closed, and nothing else.
 func TestRefusedIngressIsClosed(t *testing.T) {
-	ing := RefusedIngress(Ref{"a", "shop", "i"}, 0, []string{"x.example.com", "*.example.com", "X.example.com", "!"})
+	ing := RefusedIngress(Ref{"a", "shop", "i"}, 0, []string{"x.example.com", "*.example.com", "X.example.com", "!"}, "", true)
 	c := Claim(ing, Fleet{Defaults: defaults(), Prefix: func(string) string { return "" }}, scene{})
 	if got, want := spellClaims(c), "[*.example.com] else>503\n[x.example.com] else>503"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -33,7 +33,7 @@ func Serves(spec *v1alpha1.FleetSpec, classes map[string]Class, ing *Ingress) bo
 	if !spec.Namespaces.Matches(ing.Ref.Namespace) {
 		return false
 	}
-	if ing.Refused {
+	if ing.AnyClass {
 		return true
 	}
 	if ing.HasClass {

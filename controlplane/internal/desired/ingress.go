@@ -18,8 +18,8 @@ type Ingress struct {
 	Rules    []Rule
 	Default  *Target
 	TLS      []TLS
-	// Refused: the source could not read it and knows its hosts only. They are claimed and closed (P10).
-	Refused bool
+	// Refused: the source could not read it and knows its hosts and its class only. They are claimed and closed (P10). AnyClass: not even its class.
+	Refused, AnyClass bool
 	Annotations
 }
 
@@ -82,9 +82,9 @@ func ParseIngress(obj *networkingv1.Ingress, ref Ref, source int, accepted map[s
 	return ing
 }
 
-// RefusedIngress stands for an Ingress that its source refused and that never was good. Its class is not known, nor its age.
-func RefusedIngress(ref Ref, source int, hosts []string) *Ingress {
-	ing := &Ingress{Ref: ref, Age: Age{Ref: ref, Source: source}, Refused: true}
+// RefusedIngress stands for an Ingress that its source refused and that never was good. Its age is not known. An empty class is none.
+func RefusedIngress(ref Ref, source int, hosts []string, class string, anyClass bool) *Ingress {
+	ing := &Ingress{Ref: ref, Age: Age{Ref: ref, Source: source}, Class: class, HasClass: class != "", Refused: true, AnyClass: anyClass}
 	for _, raw := range hosts {
 		if host, err := Host(raw); err == nil && !slices.ContainsFunc(ing.Rules, func(r Rule) bool { return r.Host == host }) {
 			ing.Rules = append(ing.Rules, Rule{Host: host})

@@ -73,6 +73,21 @@ func MergeCertificate(name string, claims map[Ref]*Claims) (secret Ref, losses [
 	return secret, losses
 }
 
+// MergeFallback finds the oldest default backend of all. Of the younger ones those serve nothing that stand in an Ingress without rules; in another they
+// serve what its hosts have no path for.
+func MergeFallback(claims map[Ref]*Claims) (oldest *Claims, losses []Loss) {
+	for _, c := range sorted(claims) {
+		switch {
+		case oldest == nil:
+			oldest = c
+		case len(c.Hosts) == 0:
+			losses = append(losses, Loss{c.Ref, warn(fmt.Sprintf("its default backend is used by nobody: that of Ingress %s, which is older, is the fleet's; "+
+				"give it a rule, or take it out of one of them", named(oldest.Ref, c.Ref)))})
+		}
+	}
+	return oldest, losses
+}
+
 // MergeRedirect decides whether port 80 is redirected for a host: the oldest Ingress that has it under a tls entry says so.
 func MergeRedirect(host string, claims map[Ref]*Claims) (redirect bool, losses []Loss) {
 	var owner *Claims

@@ -116,8 +116,12 @@ type Problem struct {
 	// Reason says what is wrong and, where it is not plain, what to do.
 	Reason string
 
-	// Hosts are the host names that a rejected Ingress lays claim to, as far as they are valid: they stay claimed and closed.
+	// Hosts are the host names that a rejected Ingress lays claim to, as far as they are valid: they stay claimed and closed by who serves its class.
 	Hosts []string
+
+	// Class is the class that the rejected Ingress names, empty when it names none. AnyClass says that it cannot be read: then it may be anybody's.
+	Class    string
+	AnyClass bool
 }
 
 // Report is everything that there is to say about one origin (a file of a directory, an object of a cluster). It replaces the

@@ -41,6 +41,8 @@ type claim struct {
 	object   source.Object // nil when the document was rejected
 	rejected string
 	hosts    []string
+	class    string // of a rejected Ingress
+	anyClass bool
 	warnings []string
 	kept     string // why the claim stands although the file does not say it any more
 }
@@ -116,7 +118,10 @@ func (x *index) claims(file string, docs []manifest.Document) (claims []*claim, 
 			}
 			continue
 		}
-		c := &claim{file: file, order: i, place: printable(file) + ":" + d.Place(), object: d.Object, rejected: d.Rejected, hosts: d.Hosts, warnings: d.Warnings}
+		c := &claim{
+			file: file, order: i, place: printable(file) + ":" + d.Place(), object: d.Object, rejected: d.Rejected, hosts: d.Hosts, warnings: d.Warnings,
+			class: d.Class, anyClass: d.AnyClass,
+		}
 		c.key.Cluster = x.cluster
 		if d.Identified() {
 			c.key.Kind, c.key.Namespace, c.key.Name = d.Key.Kind, d.Key.Namespace, d.Key.Name
@@ -297,29 +302,31 @@ func (x *index) report(origin string) []source.Problem {
 
 func (x *index) problems(c *claim) []source.Problem {
 	var problems []source.Problem
-	say := func(severity source.Severity, reason string, hosts []string) {
-		problems = append(problems, source.Problem{Object: c.key, Severity: severity, Place: c.place, Reason: reason, Hosts: hosts})
+	say := func(severity source.Severity, reason string) {
+		problems = append(problems, source.Problem{Object: c.key, Severity: severity, Place: c.place, Reason: reason})
 	}
 	for _, w := range c.warnings {
-		say(source.Warned, w, nil)
+		say(source.Warned, w)
 	}
 	if c.kept != "" {
-		say(source.Warned, c.kept, nil)
+		say(source.Warned, c.kept)
 	}
 	s := x.objects[c.key]
 	if s == nil { // the document does not say which object it is about
-		say(source.Rejected, c.rejected, nil)
+		say(source.Rejected, c.rejected)
 		return problems
 	}
 	switch won, _ := s.winner(); {
 	case won == nil:
-		say(source.Rejected, c.rejected, c.hosts)
+		problems = append(problems, source.Problem{
+			Object: c.key, Severity: source.Rejected, Place: c.place, Reason: c.rejected, Hosts: c.hosts, Class: c.class, AnyClass: c.anyClass,
+		})
 	case won != c && c.object != nil:
-		say(source.Warned, "the same object stands in "+won.place+", which comes first and is used instead", nil)
+		say(source.Warned, "the same object stands in "+won.place+", which comes first and is used instead")
 	case won != c:
-		say(source.Warned, c.rejected+" (this document is not used; "+won.place+" is)", nil)
+		say(source.Warned, c.rejected+" (this document is not used; "+won.place+" is)")
 	case c.object == nil && c.kept == "":
-		say(source.Warned, c.rejected+" (the last accepted form stays in force)", nil)
+		say(source.Warned, c.rejected+" (the last accepted form stays in force)")
 	}
 	return problems
 }

@@ -128,6 +128,7 @@ func fill(d *Document, h head, tree json.RawMessage) {
 		d.Rejected = clip(err.Error())
 		if kind == source.KindIngress {
 			d.Hosts = claimedHosts(tree)
+			d.Class, d.AnyClass = claimedClass(tree)
 		}
 		return
 	}
@@ -238,6 +239,25 @@ func claimedHosts(tree json.RawMessage) []string {
 	}
 	slices.Sort(hosts)
 	return slices.Compact(hosts)
+}
+
+// claimedClass finds the class of an Ingress that is rejected: the hosts of somebody else's Ingress are not ours to close.
+func claimedClass(tree json.RawMessage) (class string, unknown bool) {
+	var ingress struct{ Metadata, Spec map[string]json.RawMessage }
+	var annotations map[string]json.RawMessage
+	// What does not decode leaves nothing, and the rest is filled in.
+	_ = json.Unmarshal(tree, &ingress)
+	_ = json.Unmarshal(ingress.Metadata["annotations"], &annotations)
+	for _, raw := range []json.RawMessage{ingress.Spec["ingressClassName"], annotations["kubernetes.io/ingress.class"]} {
+		var name *string
+		if raw != nil && json.Unmarshal(raw, &name) != nil {
+			return "", true
+		}
+		if name != nil && *name != "" {
+			return clip(*name), false
+		}
+	}
+	return "", false
 }
 
 // What people are told is bounded, whatever stands in a file.

@@ -53,6 +53,9 @@ type Document struct {
 
 	// Hosts are the valid host names of a rejected Ingress.
 	Hosts []string
+	// Class is the class that a rejected Ingress names, empty when it names none; AnyClass says that it cannot be read.
+	Class    string
+	AnyClass bool
 }
 
 // Identified says that the document tells which object it is about.

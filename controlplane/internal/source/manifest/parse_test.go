@@ -226,6 +226,36 @@ func TestRejectedIngressClaimsItsHosts(t *testing.T) {
 	}
 }
 
+// The class of an Ingress that is rejected is known as far as it can be read.
+func TestRejectedIngressNamesItsClass(t *testing.T) {
+	const annotated = "annotations: {kubernetes.io/ingress.class: %s}"
+	for name, c := range map[string]struct {
+		metadata, spec, class string
+		unknown               bool
+	}{
+		"named":                   {"", "ingressClassName: other", "other", false},
+		"none":                    {"", "", "", false},
+		"null":                    {"", "ingressClassName: null", "", false},
+		"empty":                   {"", "ingressClassName: ''", "", false},
+		"of another type":         {"", "ingressClassName: [other]", "", true},
+		"annotated":               {fmt.Sprintf(annotated, "old"), "", "old", false},
+		"annotated of a type":     {fmt.Sprintf(annotated, "5"), "", "", true},
+		"both":                    {fmt.Sprintf(annotated, "old"), "ingressClassName: other", "other", false},
+		"annotations are no list": {"annotations: [a]", "ingressClassName: other", "other", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: pay, " + c.metadata + "}\nspec: {defaultBackend: [], " + c.spec + "}\n"
+			docs, err := Parse("a.yaml", []byte(text))
+			if err != nil || len(docs) != 1 || docs[0].Rejected == "" {
+				t.Fatalf("got %s %v", summary(docs), err)
+			}
+			if docs[0].Class != c.class || docs[0].AnyClass != c.unknown {
+				t.Errorf("class %q, unknown %v", docs[0].Class, docs[0].AnyClass)
+			}
+		})
+	}
+}
+
 func TestIsManifest(t *testing.T) {
 	for name, want := range map[string]bool{
 		"a.yaml": true, "a.yml": true, "x/a.json": true, ".a.yaml": false, "x/.yaml": false, "a.yaml~": false, "a.YAML": false, "a.txt": false, "yaml": false,
