@@ -80,7 +80,7 @@ func TestAgentStartsFromItsOwnDisk(t *testing.T) {
 }
 
 // P9. The plane is killed and started again, twice, while pods change. HAProxy and agents go on meanwhile; the plane that comes back goes above every epoch that a node has seen, and
-// the nodes converge: no request fails. (It adopts no slot positions yet, so that slots may move.)
+// the nodes converge: no request fails.
 func TestPlaneKilledUnderLoad(t *testing.T) {
 	r := rig.New(t, rig.Options{Fleets: bothFleets(t, 1)})
 	d, other := r.Service("web", 3), r.Service("other", 2)
