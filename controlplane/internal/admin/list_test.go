@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
+	"github.com/berth-proxy/berth/api/snapshot"
 	"github.com/berth-proxy/berth/api/wire"
 	"github.com/berth-proxy/berth/controlplane/internal/source"
 	adminv1 "github.com/berth-proxy/berth/proto/berth/admin/v1"
@@ -190,6 +191,42 @@ func TestADM3FleetsAndNodes(t *testing.T) {
 		if states[name] != state {
 			t.Errorf("node %s is %s, want %s", name, states[name], state)
 		}
+	}
+}
+
+// A page of nodes fits a message, whatever slots they could not take and however long the words are.
+func TestADM2NodesWithManyExceptedSlots(t *testing.T) {
+	r := start(t, "home")
+	applied := &fleetv1.Applied{Applied: wire.Marks{}.Proto()}
+	for i := range wire.MaxExcepted {
+		applied.Excepted = append(applied.Excepted, &fleetv1.ExceptedSlot{
+			Backend: strings.Repeat("b", snapshot.MaxName), Slot: uint32(i%snapshot.MaxSlots) + 1, Message: strings.Repeat("x", wire.MaxText),
+		})
+	}
+	for i := range 20 {
+		r.nodes.Connect(&fleetv1.Hello{Fleet: "default", Node: fmt.Sprint("n", i)}, "").Applied(applied, 0)
+	}
+	seen := 0
+	for token := ""; ; {
+		page, err := r.client.ListNodes(t.Context(), &adminv1.ListNodesRequest{PageSize: 1000, PageToken: token})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if size := proto.Size(page); size > 4<<20 {
+			t.Errorf("a page of %d bytes", size)
+		}
+		for _, n := range page.GetNodes() {
+			seen++
+			if len(n.GetExcepted()) != 100 || n.GetExceptedTotal() != wire.MaxExcepted {
+				t.Errorf("node %s shows %d of %d slots", n.GetName(), len(n.GetExcepted()), n.GetExceptedTotal())
+			}
+		}
+		if token = page.GetNextPageToken(); token == "" {
+			break
+		}
+	}
+	if seen != 20 {
+		t.Errorf("%d nodes", seen)
 	}
 }
 

@@ -129,6 +129,9 @@ var nodeStates = map[node.State]adminv1.NodeState{
 	node.Disconnected: adminv1.NodeState_NODE_STATE_DISCONNECTED,
 }
 
+// maxExcepted is how many excepted slots of a node are shown: with the longest names and words that a node may send these are a tenth of a message.
+const maxExcepted = 100
+
 // showNode shows a node beside the newest of its fleet; head is nil when the fleet is not known.
 func showNode(v node.View, head *changelog.Head) *adminv1.Node {
 	var newest wire.Marks
@@ -154,7 +157,8 @@ func showNode(v node.View, head *changelog.Head) *adminv1.Node {
 	for _, c := range v.Capabilities {
 		out.Capabilities = append(out.Capabilities, strings.ToLower(strings.TrimPrefix(c.String(), "CAPABILITY_")))
 	}
-	for _, e := range v.Excepted {
+	out.ExceptedTotal = uint32(len(v.Excepted)) //nolint:gosec // At most wire.MaxExcepted.
+	for _, e := range v.Excepted[:min(len(v.Excepted), maxExcepted)] {
 		out.Excepted = append(out.Excepted, &adminv1.ExceptedSlot{
 			Backend: e.Backend, Slot: uint32(e.Slot), Code: wire.CodeName(e.Code), Message: e.Message, //nolint:gosec // At most snapshot.MaxSlots.
 		})

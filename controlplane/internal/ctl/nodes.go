@@ -61,6 +61,11 @@ func nodePage(nodes []*adminv1.Node) *page {
 		p.gap()
 		p.table([]string{"NODE", "FLEET", "BACKEND", "SLOT", "WHY IT IS LEFT FREE"}, excepted)
 	}
+	for _, n := range nodes {
+		if more := int(n.GetExceptedTotal()) - len(n.GetExcepted()); more > 0 {
+			p.line("node %s of fleet %s: and %d more slots", n.GetName(), n.GetFleet(), more)
+		}
+	}
 	return &p
 }
 

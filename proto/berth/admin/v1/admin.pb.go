@@ -797,11 +797,14 @@ type Node struct {
 	LastHeard      *timestamppb.Timestamp `protobuf:"bytes,17,opt,name=last_heard,json=lastHeard,proto3" json:"last_heard,omitempty"`
 	Address        string                 `protobuf:"bytes,18,opt,name=address,proto3" json:"address,omitempty"`
 	// Code and message of the last rejection or failure that still holds. Codes are those of berth.fleet.v1.Code, without CODE_.
-	Code     string          `protobuf:"bytes,19,opt,name=code,proto3" json:"code,omitempty"`
-	Message  string          `protobuf:"bytes,20,opt,name=message,proto3" json:"message,omitempty"`
+	Code    string `protobuf:"bytes,19,opt,name=code,proto3" json:"code,omitempty"`
+	Message string `protobuf:"bytes,20,opt,name=message,proto3" json:"message,omitempty"`
+	// At most 100 of them.
 	Excepted []*ExceptedSlot `protobuf:"bytes,21,rep,name=excepted,proto3" json:"excepted,omitempty"`
 	// Of the last change: from the source to this node's Applied.
-	LastLatency   *durationpb.Duration `protobuf:"bytes,22,opt,name=last_latency,json=lastLatency,proto3" json:"last_latency,omitempty"`
+	LastLatency *durationpb.Duration `protobuf:"bytes,22,opt,name=last_latency,json=lastLatency,proto3" json:"last_latency,omitempty"`
+	// How many slots are excepted in all.
+	ExceptedTotal uint32 `protobuf:"varint,23,opt,name=excepted_total,json=exceptedTotal,proto3" json:"excepted_total,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -988,6 +991,13 @@ func (x *Node) GetLastLatency() *durationpb.Duration {
 		return x.LastLatency
 	}
 	return nil
+}
+
+func (x *Node) GetExceptedTotal() uint32 {
+	if x != nil {
+		return x.ExceptedTotal
+	}
+	return 0
 }
 
 // ExceptedSlot is a slot that a node could not take.
@@ -2869,7 +2879,7 @@ const file_berth_admin_v1_admin_proto_rawDesc = "" +
 	"page_token\x18\x03 \x01(\tR\tpageToken\"g\n" +
 	"\x11ListNodesResponse\x12*\n" +
 	"\x05nodes\x18\x01 \x03(\v2\x14.berth.admin.v1.NodeR\x05nodes\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xbe\x06\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xe5\x06\n" +
 	"\x04Node\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05fleet\x18\x02 \x01(\tR\x05fleet\x12/\n" +
@@ -2898,7 +2908,8 @@ const file_berth_admin_v1_admin_proto_rawDesc = "" +
 	"\x04code\x18\x13 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x14 \x01(\tR\amessage\x128\n" +
 	"\bexcepted\x18\x15 \x03(\v2\x1c.berth.admin.v1.ExceptedSlotR\bexcepted\x12<\n" +
-	"\flast_latency\x18\x16 \x01(\v2\x19.google.protobuf.DurationR\vlastLatency\"j\n" +
+	"\flast_latency\x18\x16 \x01(\v2\x19.google.protobuf.DurationR\vlastLatency\x12%\n" +
+	"\x0eexcepted_total\x18\x17 \x01(\rR\rexceptedTotal\"j\n" +
 	"\fExceptedSlot\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x12\x12\n" +
 	"\x04slot\x18\x02 \x01(\rR\x04slot\x12\x12\n" +
