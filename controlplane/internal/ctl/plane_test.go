@@ -114,7 +114,7 @@ func (s *scripted) ListNodes(_ context.Context, req *adminv1.ListNodesRequest) (
 			Name: "node-1", Fleet: "default", State: adminv1.NodeState_NODE_STATE_CURRENT, HaproxyVersion: "3.4.7", AgentVersion: "v1",
 			Capabilities: []string{"CAPABILITY_ADD_SERVER"}, Revision: mark(3), Generation: mark(12), WorkerPid: 4711, OldWorkers: 1, Reloads: 2,
 			ConnectedSince: at(1), LastHeard: at(59), Address: "127.0.0.1:40000", LastLatency: durationpb.New(1234567 * time.Nanosecond),
-			Excepted: []*adminv1.ExceptedSlot{{Backend: "shop_web_http", Slot: 3, Code: "OWN_LISTENER", Message: "127.0.0.1:8080 is a listener of this HAProxy"}},
+			Excepted:      []*adminv1.ExceptedSlot{{Backend: "shop_web_http", Slot: 3, Code: "OWN_LISTENER", Message: "127.0.0.1:8080 is a listener of this HAProxy"}},
 			ExceptedTotal: 12,
 		},
 		{
