@@ -256,7 +256,7 @@ func TestENG2AFrozenFleetGetsWhatWasRead(t *testing.T) {
 		reason string
 	}{
 		{"not read", func(*restarted) {}, "source other has not been read"},
-		{"read in part", func(x *restarted) { x.reads("other", false, service("far")) }, "source other has not been read"},
+		{"read in part", func(x *restarted) { x.reads("other", false, web("far", "10.1.0.1")...) }, "source other has not been read"},
 		{"empty", func(x *restarted) { x.reads("other", true) }, "source other has no object"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
