@@ -83,6 +83,7 @@ func (f *fleet) settleBackends(p *pass, fc *FleetChange) {
 		switch {
 		case b.uses > 0 && !b.live:
 			b.live = true
+			f.live++
 			f.stageBackend(b)
 			f.dirty.services[b.Service] = struct{}{} // what its slices have to be warned about
 			f.updateEndpoints(p, b, fc, true)
@@ -90,6 +91,7 @@ func (f *fleet) settleBackends(p *pass, fc *FleetChange) {
 			f.updateEndpoints(p, b, fc, false) // the fleet's slot policy, or the port's number
 		case b.live:
 			b.live = false
+			f.live--
 			f.unstageBackend(b)
 			f.dirty.services[b.Service] = struct{}{}
 		case !b.told:

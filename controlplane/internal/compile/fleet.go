@@ -69,6 +69,7 @@ type fleet struct {
 	fallback   *desired.Route
 
 	backends  map[string]*backend
+	live      int // how many backends are in the revision
 	ofService map[desired.Ref]map[string]*backend
 	slices    map[desired.Ref][]sliceNote // notes about the slices of a service
 

@@ -30,20 +30,10 @@ func (c *Compiler) Reach(keys []source.Key) []Reach {
 			f.touch(k, touched)
 		}
 		if len(touched) > 0 {
-			out = append(out, Reach{Fleet: name, Backends: f.live(), Touched: slices.Sorted(maps.Keys(touched))})
+			out = append(out, Reach{Fleet: name, Backends: f.live, Touched: slices.Sorted(maps.Keys(touched))})
 		}
 	}
 	return out
-}
-
-// live counts the backends of the revision.
-func (f *fleet) live() (n int) {
-	for _, b := range f.backends {
-		if b.live {
-			n++
-		}
-	}
-	return n
 }
 
 // touch adds the backends that depend on an object.

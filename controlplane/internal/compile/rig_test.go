@@ -155,10 +155,18 @@ func (r *rig) keep(k *kept, fc FleetChange) {
 			delete(k.retired, name)
 		}
 	}
+	live := 0
 	for b := range snapshot.Of[*snapshot.Backend](k.revision, snapshot.KindBackend) {
-		if _, told := k.endpoints[b.Name]; !told && b.Name != explain.Unavailable {
+		if b.Name == explain.Unavailable {
+			continue
+		}
+		live++
+		if _, told := k.endpoints[b.Name]; !told {
 			r.t.Errorf("fleet %s: %s is in the revision, and nobody told its endpoints", fc.Fleet, b.Name)
 		}
+	}
+	if f := r.c.fleets[fc.Fleet]; f != nil && f.live != live {
+		r.t.Errorf("fleet %s: %d backends are counted, the revision has %d", fc.Fleet, f.live, live)
 	}
 }
 
