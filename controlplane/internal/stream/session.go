@@ -88,9 +88,17 @@ func newSession(s *Server, stream grpc.BidiStreamingServer[fleetv1.SyncRequest, 
 	}
 }
 
+// A node may say messagesAtOnce things at once, and then messagesPerSecond: a few times what the busiest says. One that floods waits, in its own connection, and takes
+// no time from the others.
+const (
+	messagesPerSecond = 1000
+	messagesAtOnce    = 2000
+)
+
 // receiver carries messages in. When the node has said its last, that is an io.EOF.
 func (x *session) receiver() {
 	defer x.server.running.Done()
+	taken := pace{every: time.Second / messagesPerSecond, burst: messagesAtOnce * time.Second / messagesPerSecond}
 	for {
 		m, err := x.stream.Recv()
 		if err != nil {
@@ -99,6 +107,15 @@ func (x *session) receiver() {
 		}
 		select {
 		case x.in <- m:
+		case <-x.done:
+			return
+		}
+		if taken.admit(time.Now()) {
+			continue
+		}
+		select {
+		case <-time.After(time.Until(taken.due)):
+			taken.admit(time.Now())
 		case <-x.done:
 			return
 		}
