@@ -69,7 +69,7 @@ func (e *Engine) agrees(f *fleet, held wire.Marks) bool {
 
 // endAdoption takes what was told as it is. What has been published so far was for people to see; it is seated again.
 func (e *Engine) endAdoption(f *fleet) {
-	a := f.adoption.Close()
+	a, held := f.adoption.Close(), e.foreign(f)
 	f.adopting, f.adopted, f.holds = false, a, map[string]bool{}
 	for _, backend := range a.Backends() {
 		if a.Takes(backend) {
@@ -78,7 +78,7 @@ func (e *Engine) endAdoption(f *fleet) {
 	}
 	maps.Copy(f.compiled, f.endpoints)
 	f.endpoints, f.compiled = f.compiled, nil
-	if e.missing(f) != "" && e.foreign(f) {
+	if held && e.missing(f) != "" {
 		f.unpublish(e.config.Limits)
 	}
 	f.log.RaiseNumbers(a.Revision, a.Generation)

@@ -204,7 +204,7 @@ func TestENG2EndpointsThatFlowHaveTheirOwnTime(t *testing.T) {
 // A volume that is not mounted is an empty directory, which can be read in full. Nodes that served something before the plane started keep it.
 func TestENG2APlaneThatFindsNothingTakesNothing(t *testing.T) {
 	r := start(t, never, "home", "other")
-	s := r.connect("a", foreign)
+	r.connect("a", foreign)
 	r.synced("home")
 	r.synced("other")
 	r.fleet("default", "waits", func(f changelog.Fleet, h *changelog.Head) bool {
@@ -212,7 +212,8 @@ func TestENG2APlaneThatFindsNothingTakesNothing(t *testing.T) {
 	})
 	r.put("other", web("web", "10.0.0.1")...)
 	h := r.seats("an object is enough", "other.shop_web_80", "10.0.0.1")
-	r.fleet("default", "complete", func(f changelog.Fleet, _ *changelog.Head) bool { return f.Waiting == "" })
+	s := r.connect("a", foreign)
+	r.fleet("default", "complete", func(f changelog.Fleet, _ *changelog.Head) bool { return f.Waiting == "" && !f.Adopting })
 	// What is taken away under the plane's eyes goes.
 	s.Received(&fleetv1.Received{Held: h.Marks().Proto()})
 	s.Applied(applied(h.Marks()), 0)

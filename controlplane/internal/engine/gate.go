@@ -88,10 +88,11 @@ func (e *Engine) unreadOf(f *fleet) []string {
 	return unread
 }
 
-// foreign says whether a node of the fleet holds a revision that this plane has not published.
+// foreign says whether a node of the fleet holds a revision that this plane has not published to nodes. What was published for people to see may be the very same, and lack
+// endpoints all the same.
 func (e *Engine) foreign(f *fleet) bool {
 	for _, m := range e.config.Nodes.InUse(f.name) {
-		if !m.Digest.IsZero() && !f.log.KnowsRevision(m.Digest) {
+		if !m.Digest.IsZero() && (f.adopting || !f.log.KnowsRevision(m.Digest)) {
 			return true
 		}
 	}
