@@ -53,7 +53,7 @@ func Run(ctx context.Context, cfg Config, log zerolog.Logger) error {
 		return err
 	}
 	log.Info().Str("fleet", cfg.Fleet).Str("node", cfg.Node).Str("state_dir", cfg.StateDir).Str("version", cfg.Version).Msg("agent starts")
-	j, held, err := journal.Open(filepath.Join(cfg.StateDir, "journal"))
+	j, held, err := journal.Open(filepath.Join(cfg.StateDir, "journal"), cfg.Fleet)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func remember(t *testing.T, stateDir string) {
 		d.Changes[r.Key()] = r
 	}
 	rev := snapshot.EmptyRevision().Apply(d, snapshot.Version{Epoch: 1, Number: 1})
-	j, held, err := journal.Open(filepath.Join(stateDir, "journal"))
+	j, held, err := journal.Open(filepath.Join(stateDir, "journal"), "f")
 	if err != nil {
 		t.Fatal(err)
 	}

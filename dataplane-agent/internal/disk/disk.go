@@ -119,6 +119,20 @@ func Sync(dir string) error {
 	return nil
 }
 
+// Writable says why a folder cannot be written, nil if it can.
+func Writable(dir string) error {
+	f, err := os.CreateTemp(dir, ".*"+unfinished)
+	if err != nil {
+		return fmt.Errorf("write into %s: %w (%w)", dir, cause(err), ErrWrite)
+	}
+	_, err = f.Write([]byte{0})
+	err = errors.Join(err, f.Close(), os.Remove(f.Name()))
+	if err != nil {
+		return fmt.Errorf("write into %s: %w (%w)", dir, cause(err), ErrWrite)
+	}
+	return nil
+}
+
 // MakeDir makes a folder that only the agent's user may enter.
 func MakeDir(path string) error {
 	if err := os.MkdirAll(path, 0o700); err != nil {

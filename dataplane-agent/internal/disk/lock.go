@@ -28,6 +28,9 @@ func NewLock(path string) (*Lock, error) {
 
 func lock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // The path is one of the agent's own state directory.
+	if errors.Is(err, syscall.EROFS) {
+		f, err = os.Open(path) //nolint:gosec // As above. It can be locked all the same.
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open lock: %w (%w)", err, ErrWrite)
 	}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // Show asks the master for its processes. ErrNotRunning says that nobody listens there.
@@ -18,6 +19,17 @@ func Show(ctx context.Context, master string) (Processes, error) {
 		return Processes{}, err
 	}
 	return ParseProcesses(text)
+}
+
+// briefly is how long a master that is asked again and again may take for one answer. While 3.4 executes itself again it can accept a connection that nobody ever
+// answers, and asked anew it does.
+const briefly = 300 * time.Millisecond
+
+// showBriefly is Show for who asks again.
+func showBriefly(ctx context.Context, master string) (Processes, error) {
+	ctx, cancel := context.WithTimeout(ctx, briefly)
+	defer cancel()
+	return Show(ctx, master)
 }
 
 // maxMasterAnswer bounds an answer of the master. The longest is the log of a start.
@@ -89,7 +101,7 @@ func Look(ctx context.Context, master string, worker Identity) (State, error) {
 }
 
 func look(ctx context.Context, master string, worker Identity) (State, error) {
-	p, err := Show(ctx, master)
+	p, err := showBriefly(ctx, master)
 	if err != nil {
 		return State{}, err
 	}
@@ -121,7 +133,7 @@ func look(ctx context.Context, master string, worker Identity) (State, error) {
 func Find(ctx context.Context, master, socket string) (Identity, error) {
 	refused := 0
 	for {
-		_, showErr := Show(ctx, master)
+		_, showErr := showBriefly(ctx, master)
 		id, err := findServing(ctx, master, socket)
 		if err == nil && showErr == nil {
 			return id, nil

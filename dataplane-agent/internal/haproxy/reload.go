@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,7 +22,7 @@ import (
 func Reload(ctx context.Context, master, socket string, previous Identity) (Identity, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	before, ordered, err := prepare(ctx, master, socket)
+	before, err := showPatiently(ctx, master, socket)
 	if err != nil {
 		return Identity{}, err
 	}
@@ -33,11 +34,7 @@ func Reload(ctx context.Context, master, socket string, previous Identity) (Iden
 	_ = TrimLog(stateDir) // a log that stays long harms less than a reload that does not happen
 	logAt := logSize(stateDir)
 	answer := make(chan string, 1)
-	if ordered {
-		answer <- ""
-	} else {
-		go func() { answer <- order(ctx, master, before) }()
-	}
+	go func() { answer <- order(ctx, master, before) }()
 	w := waiter{master: master, socket: socket, process: process, previous: previous, before: before}
 	id, err := w.wait(ctx)
 	if errors.Is(err, errReloadFailed) {
@@ -52,47 +49,46 @@ func Reload(ctx context.Context, master, socket string, previous Identity) (Iden
 // and does not listen meanwhile; how long that takes follows the size of the configuration.
 const patience = 10 * time.Second
 
-// prepare returns what the master has before a reload. A master may be busy with itself. One whose socket is gone is told to reload already.
-func prepare(ctx context.Context, master, socket string) (p Processes, ordered bool, err error) {
-	p, err = Show(ctx, master)
-	for end := time.Now().Add(patience); err != nil && time.Now().Before(end); p, err = Show(ctx, master) {
-		switch _, servingErr := serving(ctx, socket); {
-		case errors.Is(err, fs.ErrNotExist):
-			process, ok := FindMaster(master)
-			if !ok {
-				return p, false, err
-			}
-			if signalErr := signalled(process.Identity); signalErr == nil {
-				return Processes{Master: process.PID, Reloads: -1, Workers: process.Children}, true, nil
-			}
-		case errors.Is(err, ErrNotRunning) && servingErr != nil:
-			if _, lives := FindMaster(master); !lives {
-				return p, false, err
+// showPatiently is Show for a master that may be busy with itself. Of one whose socket is gone the kernel tells.
+func showPatiently(ctx context.Context, master, socket string) (Processes, error) {
+	p, err := showBriefly(ctx, master)
+	for end := time.Now().Add(patience); err != nil && time.Now().Before(end); p, err = showBriefly(ctx, master) {
+		if errors.Is(err, ErrNotRunning) {
+			process, lives := FindMaster(master)
+			_, servingErr := serving(ctx, socket)
+			switch {
+			case lives && errors.Is(err, fs.ErrNotExist):
+				return Processes{Master: process.PID, Reloads: -1, Workers: process.Children}, nil
+			case !lives && servingErr != nil:
+				return p, err
 			}
 		}
 		if pauseErr := pause(ctx, pollEvery); pauseErr != nil {
-			return p, false, fmt.Errorf("%w: %w", err, pauseErr)
+			return p, fmt.Errorf("%w: %w", err, pauseErr)
 		}
 	}
-	return p, false, err
+	return p, err
 }
 
 const (
-	// orderAgain is how long an order is given to be followed, before it is taken for dropped.
+	// orderAgain is how long an order is given to be followed by a master that answers, before it is taken for dropped.
 	orderAgain = 500 * time.Millisecond
+	// answersWithin is how long a master may take to answer an order before it is looked whether it follows.
+	answersWithin = 10 * time.Second
 	// busy is what a master says that is reloading for somebody else.
 	busy = "Another reload is still in progress"
 )
 
-// order tells the master to reload until it does, and returns its answer. Before 2.7 there is none, and a master that is busy with itself takes connections and
-// drops them; a later one says that it is busy.
+// order tells the master to reload until it does, and returns its answer. Before 2.7 there is none, and a master that is busy with itself takes connections and drops
+// them; a later one says that it is busy, or drops a signal.
 func order(ctx context.Context, master string, before Processes) string {
 	for {
-		text, err := command(ctx, master, "reload")
+		text, err := orderOnce(ctx, master)
 		switch {
-		case ctx.Err() != nil, err == nil && !strings.Contains(text, busy):
+		case ctx.Err() != nil, err == nil && text != "" && !strings.Contains(text, busy):
 			return text
-		case err != nil && !errors.Is(err, ErrNotRunning) && begun(ctx, master, before):
+		case err != nil && errors.Is(err, ErrNotRunning), text != "" && err == nil:
+		case follows(ctx, master, before):
 			return text
 		}
 		if pause(ctx, askMasterEvery) != nil {
@@ -101,14 +97,34 @@ func order(ctx context.Context, master string, before Processes) string {
 	}
 }
 
-// begun says whether a master that gave no answer follows the order.
-func begun(ctx context.Context, master string, before Processes) bool {
-	for since := time.Now(); ; {
-		p, err := Show(ctx, master)
-		switch {
-		case ctx.Err() != nil, err == nil && (p.Master != before.Master || p.Reloads > before.Reloads):
+// orderOnce orders a reload, by a signal if the file of the master's socket is gone.
+func orderOnce(ctx context.Context, master string) (string, error) {
+	brief, cancel := context.WithTimeout(ctx, answersWithin)
+	defer cancel()
+	text, err := command(brief, master, "reload")
+	if errors.Is(err, fs.ErrNotExist) {
+		if process, ok := FindMaster(master); ok {
+			return "", signalled(process.Identity)
+		}
+	}
+	return text, err
+}
+
+// follows says whether a master that gave no answer has begun with a new worker. Its count of reloads does not tell: it may be that of a reload for somebody else.
+func follows(ctx context.Context, master string, before Processes) bool {
+	var idle time.Time
+	for {
+		p, err := showBriefly(ctx, master)
+		switch now := time.Now(); {
+		case ctx.Err() != nil:
 			return true
-		case err == nil && time.Since(since) > orderAgain:
+		case err == nil && (p.Failed > 0 && p.Reloads > before.Reloads || slices.ContainsFunc(p.Workers, func(pid int) bool { return !before.lists(pid) })):
+			return true
+		case err != nil && !errors.Is(err, fs.ErrNotExist): // it is busy with itself, most likely with the order
+			idle = time.Time{}
+		case idle.IsZero():
+			idle = now
+		case now.Sub(idle) > orderAgain:
 			return false
 		}
 		if pause(ctx, askMasterEvery) != nil {
@@ -176,7 +192,7 @@ func (w *waiter) wait(ctx context.Context) (Identity, error) {
 
 // failed says whether the reload has failed or can come to nothing any more.
 func (w *waiter) failed(ctx context.Context) error {
-	now, err := Show(ctx, w.master)
+	now, err := showBriefly(ctx, w.master)
 	switch {
 	case errors.Is(err, ErrNotRunning) && !w.process.IsZero() && !w.process.Alive():
 		return fmt.Errorf("the master has ended: %w", err)
@@ -201,6 +217,8 @@ func (w *waiter) servesElsewhere(ctx context.Context, now Processes) error {
 	if !ok || w.before.lists(pid) {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, briefly)
+	defer cancel()
 	text, err := command(ctx, w.master, "@!"+strconv.Itoa(pid)+" show info")
 	if err == nil {
 		_, err = ParseInfo(text)

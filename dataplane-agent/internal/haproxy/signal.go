@@ -111,7 +111,7 @@ func signalled(master Identity) error {
 	caught, _, _ := strings.Cut(strings.TrimSpace(rest), "\n")
 	mask, err := strconv.ParseUint(caught, 16, 64)
 	if err != nil || mask&(1<<(uint(syscall.SIGUSR2)-1)) == 0 {
-		return fmt.Errorf("signal master %d: it is busy with itself: %w", master.PID, ErrConnection)
+		return fmt.Errorf("signal master %d: it is busy with itself: %w", master.PID, ErrNotRunning)
 	}
 	if err := syscall.Kill(master.PID, syscall.SIGUSR2); err != nil {
 		return fmt.Errorf("signal master %d: %w: %w", master.PID, ErrNotRunning, err)

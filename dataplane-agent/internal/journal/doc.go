@@ -13,4 +13,5 @@
 //	JOURNAL-4  After a failed write nothing is appended to a file that may end in the middle of a record: the whole state goes to a new file.
 //	         So it does when the file is not there any more, or is another than the one that was written.
 //	JOURNAL-5  The revision that Open calls running is one that a worker has run, if there was any.
+//	JOURNAL-6  Nothing is taken of a file that a node of another fleet has written.
 package journal

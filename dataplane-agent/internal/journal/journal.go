@@ -43,6 +43,7 @@ func Empty() State {
 // Journal is the file. Append, Run and Err may be called from any goroutine.
 type Journal struct {
 	path    string
+	fleet   string
 	problem error
 	wake    chan struct{}
 
@@ -60,13 +61,13 @@ type Journal struct {
 	failed  chan struct{}
 }
 
-// Open reads the journal of a folder, which is made if it is missing. It fails only if the folder cannot be used; a file that can be relied on in
-// part or not at all is no reason not to start, see Problem.
-func Open(dir string) (*Journal, State, error) {
+// Open reads the journal of a folder, which is made if it is missing, for a node of a fleet. It fails only if the folder cannot be used; a file that can be relied on in
+// part or not at all is no reason not to start, see Problem, nor is one of another fleet, of which nothing is taken.
+func Open(dir, fleet string) (*Journal, State, error) {
 	if err := disk.MakeDir(dir); err != nil {
 		return nil, State{}, err
 	}
-	j := &Journal{path: filepath.Join(dir, "log"), wake: make(chan struct{}, 1), failed: make(chan struct{}, 1), rewrite: true}
+	j := &Journal{fleet: fleet, path: filepath.Join(dir, "log"), wake: make(chan struct{}, 1), failed: make(chan struct{}, 1), rewrite: true}
 	b, err := os.ReadFile(j.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		j.state = Empty()
@@ -75,13 +76,16 @@ func Open(dir string) (*Journal, State, error) {
 	if err != nil {
 		return nil, State{}, fmt.Errorf("read journal %s: %w", j.path, err)
 	}
-	s, problem := replay(b)
+	s, problem := replay(b, fleet)
 	if problem != nil {
 		j.problem = fmt.Errorf("read journal %s: %w", j.path, problem)
 	}
 	j.state = s
 	return j, s, nil
 }
+
+// Foreign says that the file was another fleet's.
+func (j *Journal) Foreign() bool { return errors.Is(j.problem, errForeign) }
 
 // Problem says why a part of the file was not taken by Open, nil if all was.
 func (j *Journal) Problem() error { return j.problem }
@@ -234,7 +238,7 @@ func (j *Journal) append(waiting []any) error {
 
 // compact writes the whole state to a new file.
 func (j *Journal) compact(s State) error {
-	b, err := whole(s)
+	b, err := whole(s, j.fleet)
 	if err != nil {
 		return err
 	}

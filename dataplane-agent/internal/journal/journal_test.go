@@ -47,7 +47,7 @@ func (n *node) setBackend(name string) wire.Update {
 // run opens the journal, lets use it, and ends when all is written.
 func run(t testing.TB, dir string, use func(*journal.Journal, *node)) {
 	t.Helper()
-	j, s, err := journal.Open(dir)
+	j, s, err := journal.Open(dir, "f")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func run(t testing.TB, dir string, use func(*journal.Journal, *node)) {
 
 func reopen(t testing.TB, dir string) (journal.State, error) {
 	t.Helper()
-	j, s, err := journal.Open(dir)
+	j, s, err := journal.Open(dir, "f")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func flip(b []byte, at int) []byte {
 
 func TestJOURNAL3_WhatWaitsIsBounded(t *testing.T) {
 	dir := t.TempDir()
-	j, s, err := journal.Open(dir)
+	j, s, err := journal.Open(dir, "f")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestJOURNAL3_WhatWaitsIsBounded(t *testing.T) {
 
 func TestJOURNAL4_AFailedWriteIsMadeGoodByAWholeFile(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "journal")
-	j, s, err := journal.Open(dir)
+	j, s, err := journal.Open(dir, "f")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -315,4 +315,31 @@ func FuzzReplay(f *testing.F) {
 			t.Fatal("no state")
 		}
 	})
+}
+
+// JOURNAL-6: the folder of another fleet's node, copied or taken over, gives nothing; that of the same fleet and those of before fleets were noted do.
+func TestJOURNAL6_AnotherFleetsJournalGivesNothing(t *testing.T) {
+	dir := t.TempDir()
+	run(t, dir, func(j *journal.Journal, n *node) {
+		j.Append(n.setBackend("b"), n.State)
+		j.Append(n.setSlot(1, "b"), n.State)
+	})
+	j, s, err := journal.Open(dir, "other")
+	if err != nil || s.Revision.Len() != 0 || s.Generation.Len() != 0 || !j.Foreign() || j.Problem() == nil {
+		t.Errorf("another fleet is given %v and %v, foreign %v, %v, %v", s.Revision, s.Generation, j.Foreign(), j.Problem(), err)
+	}
+	if s, problem := reopen(t, dir); problem != nil || s.Revision.Len() == 0 {
+		t.Errorf("the same fleet is given %v, %v", s.Revision, problem)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const magic, record = len("berth journal 1\n"), 9 + len("f")
+	if err := os.WriteFile(filepath.Join(dir, "log"), append(text[:magic:magic], text[magic+record:]...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s, problem := reopen(t, dir); problem != nil || s.Revision.Len() == 0 {
+		t.Errorf("of a journal of before is given %v, %v", s.Revision, problem)
+	}
 }

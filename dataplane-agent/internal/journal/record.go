@@ -19,6 +19,8 @@ const magic = "berth journal 1\n"
 const (
 	recordFrame   = 1
 	recordRunning = 2
+	// recordFleet names the fleet that the state is of. Files of before do not have it, and are taken.
+	recordFleet = 3
 )
 
 const (
@@ -73,9 +75,12 @@ func appendUpdate(b []byte, u wire.Update) ([]byte, error) {
 	return b, nil
 }
 
-// whole writes a state as records: the running revision first, then what leads from it to the held one.
-func whole(s State) ([]byte, error) {
-	b := []byte(magic)
+// errForeign ends the reading of a file that another fleet's node has written.
+var errForeign = fmt.Errorf("it is another fleet's: %w", errBroken)
+
+// whole writes a state as records: whose it is, the running revision first, then what leads from it to the held one.
+func whole(s State, fleet string) ([]byte, error) {
+	b := appendRecord([]byte(magic), recordFleet, []byte(fleet))
 	first := s.Revision
 	if s.Running != nil {
 		first = s.Running
@@ -110,7 +115,7 @@ func whole(s State) ([]byte, error) {
 }
 
 // replay reads the records of a file. The state is that of the records before the first that cannot be relied on, and the error says which that was.
-func replay(b []byte) (State, error) {
+func replay(b []byte, fleet string) (State, error) {
 	s := Empty()
 	if len(b) < len(magic) || string(b[:len(magic)]) != magic {
 		return s, fmt.Errorf("the file does not begin as a journal: %w", errBroken)
@@ -123,6 +128,10 @@ func replay(b []byte) (State, error) {
 			return s, err
 		}
 		switch kind {
+		case recordFleet:
+			if string(payload) != fleet {
+				return Empty(), fmt.Errorf("the file is of fleet %q, this node is of %q: %w", payload, fleet, errForeign)
+			}
 		case recordFrame:
 			if s, err = s.frame(assembler, payload); err != nil {
 				return s, err

@@ -12,7 +12,7 @@ import (
 
 // tellApplied reports what was read back, if it is news (NODE-3).
 func (n *Node) tellApplied() {
-	if n.worker == nil {
+	if n.worker == nil || n.unsure.now(time.Now()) {
 		return
 	}
 	now := n.applied

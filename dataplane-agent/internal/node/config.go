@@ -37,6 +37,8 @@ type Config struct {
 	CommandTimeout time.Duration
 	// SocketGone is how long the file of a socket may be missing before a reload makes it anew. Default 2 s.
 	SocketGone time.Duration
+	// Grace is how long an agent that comes back waits for its plane before it relies on a journal that the worker is at odds with. Default 3 s.
+	Grace time.Duration
 	// Slow is how long a start may take before that is told. Default 5 s.
 	Slow time.Duration
 }
@@ -54,6 +56,7 @@ func (c Config) withDefaults() Config {
 	set(&c.ReloadTimeout, time.Minute)
 	set(&c.CommandTimeout, 5*time.Second)
 	set(&c.SocketGone, 2*time.Second)
+	set(&c.Grace, 3*time.Second)
 	set(&c.Slow, 5*time.Second)
 	if c.MaxOldWorkers == 0 {
 		c.MaxOldWorkers = 8

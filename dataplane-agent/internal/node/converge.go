@@ -22,10 +22,11 @@ func (n *Node) converge(ctx context.Context) {
 	if n.worker == nil && n.workerSeen.ready(now) {
 		n.seek(ctx, now)
 	}
-	if n.worker != nil {
+	sure := !n.unsure.now(now)
+	if n.worker != nil && sure {
 		n.applyTables(ctx, now)
 	}
-	if n.worker != nil && len(n.stale) == 0 {
+	if n.worker != nil && sure && len(n.stale) == 0 {
 		n.applyMaps(ctx, now)
 	}
 	if n.task == nil {
@@ -249,7 +250,7 @@ func (n *Node) need() plan.Reason {
 	switch {
 	case n.down:
 		because(plan.Start)
-	case n.incomplete: // what runs is better than what is held
+	case n.incomplete, n.unsure.now(time.Now()): // what runs is better than what is held
 	default:
 		because(n.repair)
 		if n.wantsHeld() {

@@ -75,7 +75,7 @@ func (n *Node) publishHello() {
 
 // dirty says whether the worker is not known to equal what was last reported.
 func (n *Node) dirty() bool {
-	return n.worker == nil || n.loaded == nil || n.repair != plan.None || len(n.stale) > 0 || len(n.later) > 0
+	return n.worker == nil || n.unsure.now(time.Now()) || n.loaded == nil || n.repair != plan.None || len(n.stale) > 0 || len(n.later) > 0
 }
 
 func (n *Node) workerProto() *fleetv1.Worker {
@@ -120,6 +120,7 @@ func (n *Node) take(u wire.Update) *fleetv1.Received {
 		return answer(err, wire.CodeOf(err))
 	}
 	n.epoch = u.To.Epoch()
+	n.unsure, n.leftover = unsure{over: true}, false
 	n.wants(u, rev, gen)
 	n.journal.Append(u, n.held)
 	return answer(nil, fleetv1.Code_CODE_OK)

@@ -22,4 +22,5 @@
 //	NODE-11 What somebody removes from the state directory under a HAProxy that runs comes back by itself; what only the plane knows it is asked for.
 //	NODE-12 What somebody changes in the worker by hand is found, taken back and told: what keeps traffic out at the next looks, the rest at a verification.
 //	NODE-13 A HAProxy that something else runs is reloaded and never started or ended; one that reads another file than the one that is written for it is let alone, and that is told.
+//	NODE-14 An agent that has come back takes nothing back that the worker has before its plane has had time to speak, and nothing at all by a journal that is damaged.
 package node

@@ -58,6 +58,7 @@ type machine struct {
 	t   testing.TB
 	cfg node.Config
 	dir string
+	of  string // its fleet, "f" if it is empty
 }
 
 func newMachine(t testing.TB, binary string) *machine {
@@ -101,6 +102,14 @@ func freePort(t testing.TB) int {
 	return 0
 }
 
+// fleet is the fleet of the machine's node.
+func (m *machine) fleet() string {
+	if m.of != "" {
+		return m.of
+	}
+	return "f"
+}
+
 func (m *machine) socket(name string) string { return filepath.Join(m.dir, name) }
 
 // endHAProxy ends every HAProxy of this machine: they outlive its agents, and all of them work in its folder.
@@ -132,7 +141,7 @@ func (m *machine) start() *agent {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	j, held, err := journal.Open(m.socket("journal"))
+	j, held, err := journal.Open(m.socket("journal"), m.fleet())
 	if err != nil {
 		m.t.Fatal(err)
 	}

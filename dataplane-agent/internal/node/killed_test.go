@@ -43,7 +43,7 @@ func runAsAgent(config string) error {
 	if err != nil {
 		return err
 	}
-	j, held, err := journal.Open(filepath.Join(cfg.Settings.StateDir, "journal"))
+	j, held, err := journal.Open(filepath.Join(cfg.Settings.StateDir, "journal"), "f")
 	if err != nil {
 		return err
 	}

@@ -104,7 +104,7 @@ func (n *Node) takeLook(ctx context.Context, r looked) {
 
 // verify reads the worker back and repairs what somebody else has changed.
 func (n *Node) verify(ctx context.Context, now time.Time) {
-	if len(n.stale) > 0 || len(n.later) > 0 || n.loaded == nil || n.repair != plan.None {
+	if n.unsure.now(now) || len(n.stale) > 0 || len(n.later) > 0 || n.loaded == nil || n.repair != plan.None {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, n.cfg.CommandTimeout)

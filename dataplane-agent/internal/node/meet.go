@@ -70,7 +70,7 @@ func (n *Node) notRunning(now time.Time) {
 		return
 	}
 	n.down, n.loaded, n.repair = true, nil, plan.None
-	n.leftover = n.held.Revision.Len() == 0 && n.held.Running == nil && n.files.Ours()
+	n.leftover = (n.held.Revision.Len() == 0 || n.unsure.damaged) && n.files.Ours() && !n.journal.Foreign()
 	n.mended(aboutWorker)
 	if !n.started.IsZero() && now.Sub(n.started) < steady {
 		n.reload.failed(now, slowest)
@@ -113,12 +113,14 @@ func (n *Node) adopt(ctx context.Context, now time.Time, id haproxy.Identity) er
 	n.described = info.Description
 	if n.loaded = n.knows(info.Description); n.loaded != nil {
 		n.by, n.reason = fleetv1.By_BY_RUNTIME, plan.None
-		n.runs(n.loaded)
-		if _, err := n.repairMaps(ctx); err != nil {
-			return err
+		if n.runs(n.loaded); !n.unsure.damaged {
+			if _, err := n.repairMaps(ctx); err != nil {
+				return err
+			}
 		}
 	}
 	n.log.Info().Int("worker", id.PID).Bool("known", n.loaded != nil).Msg("a running HAProxy is taken over")
+	n.doubt(now)
 	if n.filesBehind.IsZero() {
 		n.filesBehind = now // the files may be of the time before
 	}
@@ -233,6 +235,7 @@ func (n *Node) meet(ctx context.Context, now time.Time, t *task, r taskResult) e
 		return err
 	}
 	n.last = r.worker // it was not replaced by others
+	n.unsure = unsure{over: true}
 	if info.Description != render.Description(t.revision.StructureDigest()) {
 		n.letGo()
 		return fmt.Errorf("reload with %s: %w", n.files.Config(), errAnotherFile)

@@ -51,6 +51,8 @@ type Node struct {
 	epoch uint64
 	// incomplete says that held lacks certificates that its revision had: the plane sends them again, and until then a HAProxy that runs is let be.
 	incomplete bool
+	// unsure is the doubt that held may be older than what the worker has.
+	unsure unsure
 	// unkept are the certificates of held that could not be written to the disk yet.
 	unkept map[snapshot.Digest]*snapshot.Certificate
 
@@ -151,6 +153,7 @@ func New(cfg Config, p Parts) *Node {
 	n.epoch = wire.MarksOf(p.Held.Revision, p.Held.Generation).Epoch()
 	n.reload.spacing = cfg.ReloadSpacing
 	n.master = recallMaster(cfg.Settings.StateDir)
+	n.unsure.damaged = p.Journal.Problem() != nil
 	n.certificatesThere()
 	for t := range n.held.Generation.All() {
 		n.exceptOwn(t)
@@ -245,11 +248,20 @@ func (n *Node) untilNext(now time.Time) time.Duration {
 	case len(n.later) > 0:
 		sooner(n.tablesAgain.at)
 	}
+	if n.unsure.now(now) {
+		next = n.unsure.until
+		if next.IsZero() {
+			next = now.Add(time.Hour)
+		}
+		if n.worker == nil {
+			sooner(n.workerSeen.at)
+		}
+	}
 	if n.task == nil {
 		if n.need() != plan.None {
 			sooner(n.reload.notBefore)
 		}
-		if !n.filesBehind.IsZero() && n.loaded != nil {
+		if !n.filesBehind.IsZero() && n.loaded != nil && !n.unsure.now(now) {
 			sooner(n.filesBehind.Add(n.cfg.RefreshFiles))
 		}
 	}

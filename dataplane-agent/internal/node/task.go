@@ -79,7 +79,7 @@ func (n *Node) startTask(ctx context.Context, now time.Time) {
 	switch {
 	case reason != plan.None && n.reload.ready(now):
 		rev := n.next(reason)
-		if rev == nil {
+		if rev == nil || reason == plan.Start && n.leftover {
 			n.launch(ctx, &task{reason: reason}) // what an agent has left on the disk
 			return
 		}
@@ -94,7 +94,7 @@ func (n *Node) startTask(ctx context.Context, now time.Time) {
 		n.attempted = rev
 		checked := rev == n.passed || n.loaded != nil && (rev == n.loaded || rev.StructureDigest() == n.loaded.StructureDigest())
 		n.launch(ctx, &task{reason: reason, revision: rev, checked: checked})
-	case n.loaded == nil:
+	case n.loaded == nil, n.unsure.now(now):
 	case !n.filesBehind.IsZero() && now.Sub(n.filesBehind) >= n.cfg.RefreshFiles:
 		n.filesBehind = time.Time{}
 		n.audited = now
@@ -136,6 +136,12 @@ func (n *Node) perform(ctx context.Context, t *task) taskResult {
 	if t.reason != plan.None && t.reason != plan.Start {
 		if leaving := n.leavingWorkers(ctx, t); leaving >= n.cfg.MaxOldWorkers { // NODE-6
 			return taskResult{err: errTooManyLeave, code: fleetv1.Code_CODE_PACED, leaving: leaving}
+		}
+	}
+	if t.reason != plan.None {
+		// Files that need no change are not written; and a master of 2.6 that cannot make its socket anew in a reload ends, and its worker with it.
+		if err := disk.Writable(n.cfg.Settings.StateDir); err != nil {
+			return failed(err)
 		}
 	}
 	if t.reason != plan.None && !t.checked {

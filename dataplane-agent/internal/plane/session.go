@@ -39,15 +39,19 @@ type session struct {
 	// inspecting says that an inspection is under way; its goroutine is waited for.
 	inspecting atomic.Bool
 	waiting    sync.WaitGroup
+	born       time.Time
 }
 
 func newSession(
 	c *Client, stream grpc.BidiStreamingClient[fleetv1.SyncRequest, fleetv1.SyncResponse], arrived *atomic.Int64, cancel context.CancelCauseFunc,
 ) *session {
-	s := &session{client: c, stream: stream, arrived: arrived, cancel: cancel, wake: make(chan struct{}, 1)}
-	s.heard.Store(time.Now().UnixNano())
+	s := &session{client: c, stream: stream, arrived: arrived, cancel: cancel, wake: make(chan struct{}, 1), born: time.Now()}
+	s.heard.Store(s.age())
 	return s
 }
+
+// age is how long the session has lived, in nanoseconds and never 0. A wall clock that jumps does not alter it.
+func (s *session) age() int64 { return max(1, int64(time.Since(s.born))) }
 
 func (s *session) greet() error {
 	c, h := s.client.cfg, s.client.node.Hello()
@@ -96,7 +100,7 @@ func (s *session) receive(ctx context.Context) error {
 		if err := s.take(ctx, m); err != nil {
 			return err
 		}
-		s.heard.Store(time.Now().UnixNano())
+		s.heard.Store(s.age())
 	}
 }
 
@@ -122,7 +126,7 @@ func (s *session) watch(ctx context.Context) {
 		if heard == 0 {
 			continue
 		}
-		if silent := min(time.Since(time.Unix(0, heard)), time.Since(moved)); silent > s.client.cfg.Silence {
+		if silent := min(time.Duration(s.age()-heard), time.Since(moved)); silent > s.client.cfg.Silence {
 			s.cancel(fmt.Errorf("%w: %s", errSilent, silent.Round(time.Millisecond)))
 			return
 		}
