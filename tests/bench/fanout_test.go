@@ -1,190 +1,179 @@
 package bench
 
 import (
-	"context"
 	"fmt"
-	"sync"
+	"slices"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 
-	fleetv1 "github.com/berth-proxy/berth/proto/berth/fleet/v1"
+	"github.com/berth-proxy/berth/api/wire"
 	"github.com/berth-proxy/berth/tests/cluster"
 	"github.com/berth-proxy/berth/tests/e2e/rig"
 	"github.com/berth-proxy/berth/tests/harness"
+	"github.com/berth-proxy/berth/tests/simnode"
 )
 
 // BenchmarkFanOut is one endpoint that moves in a fleet of many nodes: from the rename of the slice's file until every node has it. Two of the nodes are real, an agent with an old and
 // one with a new HAProxy, and have it when their workers show it; the others speak the protocol over real gRPC and answer as nodes do.
 func BenchmarkFanOut(b *testing.B) {
 	for _, simulated := range []int{0, 100, 1000} {
-		b.Run(fmt.Sprintf("haproxies=2/simulated=%d", simulated), func(b *testing.B) { fanOut(b, simulated) })
+		b.Run(fmt.Sprintf("haproxies=2/simulated=%d", simulated), func(b *testing.B) {
+			f := newFleet(b, simulated)
+			for b.Loop() {
+				f.move(b)
+			}
+			b.ReportMetric(float64(simulated+2), "nodes")
+		})
 	}
 }
 
-func fanOut(b *testing.B, simulated int) {
+// BenchmarkFanOutBeside is the same in a fleet of 200 nodes with one more that behaves as no agent should, or with one of each kind. It tells the time in which 99 of 100 of the others have a
+// change, beside that of the same run without the nodes that misbehave, in turns, and the ratio of the two.
+func BenchmarkFanOutBeside(b *testing.B) {
+	for _, c := range []struct {
+		name    string
+		manners []simnode.Manner
+	}{
+		{"nobody", nil},
+		{"stops-reading", []simnode.Manner{simnode.StopsReading}},
+		{"floods", []simnode.Manner{simnode.Floods}},
+		{"never-answers", []simnode.Manner{simnode.NeverAnswers}},
+		{"all", []simnode.Manner{simnode.StopsReading, simnode.Floods, simnode.NeverAnswers}},
+	} {
+		b.Run("hostile="+c.name, func(b *testing.B) { fanOutBeside(b, c.manners) })
+	}
+}
+
+// One operation is so many turns, each of so many moves without the nodes that misbehave and as many with them.
+const (
+	turns  = 5
+	around = 20
+)
+
+func fanOutBeside(b *testing.B, manners []simnode.Manner) {
+	f := newFleet(b, 200)
+	var with, without []time.Duration
+	turn := func() {
+		without = append(without, f.moves(b, around)...)
+		hostile := simnode.Start(b, len(manners), func(i int) simnode.Options {
+			return simnode.Options{Planes: []string{f.Plane.NodeAddress}, Fleet: "default", Name: fmt.Sprintf("hostile-%d", i), Manner: manners[i]}
+		})
+		harness.WaitFor(b, time.Minute, "the nodes that misbehave to be connected", func() bool {
+			return !slices.ContainsFunc(hostile.Nodes, func(n *simnode.Node) bool { return !n.Connected() })
+		})
+		with = append(with, f.moves(b, around)...)
+		hostile.Stop()
+	}
+	for b.Loop() {
+		for range turns { // in turns, so that whatever else the machine does is on both sides
+			turn()
+		}
+	}
+	beside, alone := percentile(with, 99), percentile(without, 99)
+	b.ReportMetric(float64(beside.Microseconds())/1000, "ms/p99")
+	b.ReportMetric(float64(alone.Microseconds())/1000, "ms/p99-without")
+	b.ReportMetric(float64(beside)/float64(alone), "ratio")
+	b.ReportMetric(float64(len(with)/f.count), "moves")
+	b.ReportMetric(0, "ns/op") // of turns
+}
+
+func percentile(list []time.Duration, p int) time.Duration {
+	slices.Sort(list)
+	return list[(len(list)-1)*p/100]
+}
+
+// fleet is two real nodes and simulated ones.
+type fleet struct {
+	*rig.Rig
+	backend string
+	workers []*worker
+	count   int
+	applied chan time.Time // one for each update that a simulated node has applied
+	moved   int
+}
+
+// streamsPerConnection is how many simulated nodes share a connection; real ones have one each, which is not what is measured.
+const streamsPerConnection = 100
+
+func newFleet(b *testing.B, simulated int) *fleet {
+	b.Helper()
 	dir := b.TempDir()
 	if err := rig.Many(cluster.New(cluster.Options{Dir: dir}).Dir, 10, true); err != nil {
 		b.Fatal(err)
 	}
-	r := rig.New(b, rig.Options{Cluster: cluster.Options{Dir: dir}, Fleets: []rig.Fleet{
+	f := &fleet{count: simulated, applied: make(chan time.Time, 10*simulated+1), moved: 2}
+	f.Rig = rig.New(b, rig.Options{Cluster: cluster.Options{Dir: dir}, Fleets: []rig.Fleet{
 		{Name: "default", HAProxy: harness.OldHAProxy(b)}, {Name: "default", HAProxy: harness.NewHAProxy(b)},
 	}})
 	harness.WaitFor(b, time.Minute, "the fleet to be served", func() bool {
-		f, err := r.FleetState("default")
-		return err == nil && f.GetBackends() >= 10 && f.GetGenerationApplied() == 2
+		s, err := f.FleetState("default")
+		return err == nil && s.GetBackends() >= 10 && s.GetGenerationApplied() == 2
 	})
-	r.WaitCurrent()
-	wanted, err := r.Wanted("default")
-	r.Must(err)
-	backend := wanted.Backend("shop/many-0:80").Name
-	var workers []*worker
-	for _, n := range r.Nodes {
-		workers = append(workers, dialWorker(b, n.WorkerSocket()))
+	f.WaitCurrent()
+	wanted, err := f.Wanted("default")
+	f.Must(err)
+	f.backend = wanted.Backend("shop/many-0:80").Name
+	for _, n := range f.Nodes {
+		f.workers = append(f.workers, dialWorker(b, n.WorkerSocket()))
 	}
-	nodes := simulate(b, r.Plane.NodeAddress, simulated)
-	nodes.wait(b)
-	harness.WaitFor(b, time.Minute, "the plane to count every node", func() bool {
-		f, err := r.FleetState("default")
-		return err == nil && int(f.GetNodesConnected()) == simulated+2 && int(f.GetGenerationApplied()) == simulated+2
-	})
-	moves := 2
-	for b.Loop() {
-		moves++
-		r.Must(r.Put(rig.ManySlice(0, 1, moves)))
-		nodes.wait(b)
-		for _, w := range workers {
-			w.until(b, backend, rig.ManyAddress(0, moves))
-		}
-	}
-	b.ReportMetric(float64(simulated+2), "nodes")
-}
-
-// nodes are simulated nodes of the fleet default.
-type nodes struct {
-	count    int
-	answered chan struct{} // one for each update that one of them has answered
-}
-
-// streamsPerConnection is how many nodes share a connection; real ones have one each, which is not what is measured.
-const streamsPerConnection = 100
-
-func simulate(b *testing.B, address string, count int) *nodes {
-	b.Helper()
-	s := &nodes{count: count, answered: make(chan struct{}, 10*count+1)}
-	ctx, cancel := context.WithCancel(context.Background())
-	var running sync.WaitGroup
 	var conn *grpc.ClientConn
-	var conns []*grpc.ClientConn
-	for i := range count {
+	simnode.Start(b, simulated, func(i int) simnode.Options {
 		if i%streamsPerConnection == 0 {
-			var err error
-			if conn, err = grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials())); err != nil {
-				b.Fatal(err)
-			}
-			conns = append(conns, conn)
+			shared, err := simnode.Dial(f.Plane.NodeAddress)
+			f.Must(err)
+			b.Cleanup(func() { _ = shared.Close() })
+			conn = shared
 		}
-		stream, err := fleetv1.NewFleetServiceClient(conn).Sync(ctx)
-		if err != nil {
-			b.Fatal(err)
-		}
-		n := &simulatedNode{stream: stream, answered: s.answered, held: &fleetv1.Marks{}}
-		running.Go(func() { n.run(ctx, fmt.Sprintf("simulated-%d", i)) })
-	}
-	b.Cleanup(func() {
-		cancel()
-		running.Wait()
-		for _, c := range conns {
-			_ = c.Close()
+		return simnode.Options{
+			Conn: conn, Fleet: "default", Name: fmt.Sprintf("simulated-%d", i), MarksOnly: true,
+			Applied: func(*simnode.Node, wire.Marks) { f.applied <- time.Now() },
 		}
 	})
-	return s
+	f.wait(b, time.Now())
+	harness.WaitFor(b, time.Minute, "the plane to count every node", func() bool {
+		s, err := f.FleetState("default")
+		return err == nil && int(s.GetNodesConnected()) == simulated+2 && int(s.GetGenerationApplied()) == simulated+2
+	})
+	return f
 }
 
-// wait waits until each node has answered one update more.
-func (s *nodes) wait(b *testing.B) {
+// move moves an endpoint and waits until every node has it. It tells how long each simulated node took.
+func (f *fleet) move(b *testing.B) []time.Duration {
+	b.Helper()
+	f.moved++
+	began := time.Now()
+	f.Must(f.Put(rig.ManySlice(0, 1, f.moved)))
+	took := f.wait(b, began)
+	for _, w := range f.workers {
+		w.until(b, f.backend, rig.ManyAddress(0, f.moved))
+	}
+	return took
+}
+
+func (f *fleet) moves(b *testing.B, n int) []time.Duration {
+	b.Helper()
+	var took []time.Duration
+	for range n {
+		took = append(took, f.move(b)...)
+	}
+	return took
+}
+
+// wait waits until each simulated node has applied one update more.
+func (f *fleet) wait(b *testing.B, began time.Time) []time.Duration {
 	b.Helper()
 	patience := time.NewTimer(30 * time.Second)
 	defer patience.Stop()
-	for i := range s.count {
+	took := make([]time.Duration, 0, f.count)
+	for i := range f.count {
 		select {
-		case <-s.answered:
+		case at := <-f.applied:
+			took = append(took, at.Sub(began))
 		case <-patience.C:
-			b.Fatalf("%d of %d simulated nodes have answered within 30 s", i, s.count)
+			b.Fatalf("%d of %d simulated nodes have applied the update within 30 s", i, f.count)
 		}
 	}
-}
-
-// A simulatedNode holds marks and no content: it answers each update as a node whose worker took it at once.
-type simulatedNode struct {
-	stream   fleetv1.FleetService_SyncClient
-	answered chan<- struct{}
-
-	mu   sync.Mutex // guards held, and makes one sending after the other
-	held *fleetv1.Marks
-}
-
-func (n *simulatedNode) run(ctx context.Context, name string) {
-	haproxy := &fleetv1.HAProxy{Version: "3.4.7", Capabilities: []fleetv1.Capability{fleetv1.Capability_CAPABILITY_ADD_SERVER}}
-	hello := &fleetv1.Hello{Fleet: "default", Node: name, BootId: name, AgentVersion: "simulated", Haproxy: haproxy}
-	if !n.send(&fleetv1.SyncRequest{Message: &fleetv1.SyncRequest_Hello{Hello: hello}}) {
-		return
-	}
-	var beating sync.WaitGroup
-	defer beating.Wait()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	beating.Go(func() { n.beat(ctx) })
-	for {
-		m, err := n.stream.Recv()
-		if err != nil {
-			return
-		}
-		if u := m.GetUpdate(); u != nil && !n.take(u, haproxy) {
-			return
-		}
-	}
-}
-
-// take answers an update with its last frame.
-func (n *simulatedNode) take(u *fleetv1.Update, haproxy *fleetv1.HAProxy) bool {
-	n.mu.Lock()
-	if to := u.GetTo(); to.GetRevision() != nil {
-		n.held.Revision = to.GetRevision()
-	}
-	if to := u.GetTo(); to.GetGeneration() != nil {
-		n.held.Generation = to.GetGeneration()
-	}
-	held := &fleetv1.Marks{Revision: n.held.GetRevision(), Generation: n.held.GetGeneration()}
-	n.mu.Unlock()
-	if !u.GetLast() {
-		return true
-	}
-	received := &fleetv1.Received{Id: u.GetId(), Code: fleetv1.Code_CODE_OK, Held: held}
-	applied := &fleetv1.Applied{Applied: held, Worker: &fleetv1.Worker{Pid: 1, StartTicks: 1}, By: fleetv1.By_BY_RUNTIME, Seen: u.GetSeen(), Haproxy: haproxy}
-	ok := n.send(&fleetv1.SyncRequest{Message: &fleetv1.SyncRequest_Received{Received: received}}) &&
-		n.send(&fleetv1.SyncRequest{Message: &fleetv1.SyncRequest_Applied{Applied: applied}})
-	n.answered <- struct{}{}
-	return ok
-}
-
-func (n *simulatedNode) send(m *fleetv1.SyncRequest) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.stream.Send(m) == nil
-}
-
-func (n *simulatedNode) beat(ctx context.Context) {
-	ticks := time.NewTicker(5 * time.Second)
-	defer ticks.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticks.C:
-			n.send(&fleetv1.SyncRequest{Message: &fleetv1.SyncRequest_Heartbeat{Heartbeat: &fleetv1.Heartbeat{}}})
-		}
-	}
+	return took
 }

@@ -6,92 +6,22 @@ import (
 	"net"
 	"os"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/berth-proxy/berth/tests/cluster"
 	"github.com/berth-proxy/berth/tests/e2e/rig"
 	"github.com/berth-proxy/berth/tests/harness"
+	"github.com/berth-proxy/berth/tests/link"
 )
 
 func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
-
-// A meter is a TCP relay that counts the bytes that pass, in both directions: what travels on the wire, whatever gRPC makes of it.
-type meter struct {
-	listener net.Listener
-	target   string
-	bytes    atomic.Int64
-	relays   sync.WaitGroup
-
-	mu    sync.Mutex // guards conns
-	conns map[net.Conn]bool
-}
-
-func newMeter(tb testing.TB, target string) *meter {
-	tb.Helper()
-	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", harness.Port(tb)))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	m := &meter{listener: l, target: target, conns: map[net.Conn]bool{}}
-	m.relays.Go(m.accept)
-	tb.Cleanup(func() {
-		_ = l.Close()
-		m.mu.Lock()
-		for c := range m.conns {
-			_ = c.Close()
-		}
-		m.mu.Unlock()
-		m.relays.Wait()
-	})
-	return m
-}
-
-func (m *meter) address() string { return m.listener.Addr().String() }
-
-func (m *meter) accept() {
-	for {
-		near, err := m.listener.Accept()
-		if err != nil {
-			return
-		}
-		far, err := net.Dial("tcp", m.target)
-		if err != nil {
-			_ = near.Close()
-			continue
-		}
-		m.mu.Lock()
-		m.conns[near], m.conns[far] = true, true
-		m.mu.Unlock()
-		for _, way := range [][2]net.Conn{{near, far}, {far, near}} {
-			m.relays.Go(func() {
-				_, _ = io.Copy(counted{way[0], &m.bytes}, way[1])
-				_ = near.Close()
-				_ = far.Close()
-			})
-		}
-	}
-}
-
-// counted counts what is written.
-type counted struct {
-	io.Writer
-	bytes *atomic.Int64
-}
-
-func (c counted) Write(b []byte) (int, error) {
-	n, err := c.Writer.Write(b)
-	c.bytes.Add(int64(n))
-	return n, err
-}
 
 // A site is a plane and one node with so many backends, of which the first one's endpoints are moved.
 type site struct {
 	*rig.Rig
 	node    *rig.Node
-	meter   *meter
+	link    *link.Link
 	backend string
 	worker  *worker
 	moves   int
@@ -105,9 +35,9 @@ func newSite(tb testing.TB, h harness.HAProxy, backends int) *site {
 		tb.Fatal(err)
 	}
 	s.Rig = rig.New(tb, rig.Options{Cluster: cluster.Options{Dir: dir}})
-	s.meter = newMeter(tb, s.Plane.NodeAddress)
+	s.link = link.New(tb, s.Plane.NodeAddress)
 	s.node = &rig.Node{Fleet: "default", HAProxy: h, Agent: harness.StartAgent(tb, harness.AgentOptions{
-		Planes: []string{s.meter.address()}, Fleet: "default", Node: "default-1", HAProxy: h.Path,
+		Planes: []string{s.link.Address()}, Fleet: "default", Node: "default-1", HAProxy: h.Path,
 	})}
 	s.Nodes = append(s.Nodes, s.node)
 	harness.WaitFor(tb, time.Minute, fmt.Sprintf("%d backends to be served", backends), func() bool {
