@@ -48,8 +48,9 @@ type Fleet struct {
 	wake   func()
 
 	mu sync.Mutex
-	// first is when the first node was met.
+	// first is when the first node was met, present since when one is there.
 	first     time.Time
+	present   time.Time
 	questions map[snapshot.Digest]*question
 	// holders counts the nodes that are there by what they hold.
 	holders map[wire.Marks]int
@@ -103,6 +104,9 @@ func (f *Fleet) Meet(name string, held wire.Marks, canBeAsked bool, now time.Tim
 	h := &Holder{fleet: f, name: name, held: held, asked: make(chan struct{})}
 	if f.first.IsZero() {
 		f.first = now
+	}
+	if len(f.holders) == 0 {
+		f.present = now
 	}
 	f.holders[held]++
 	f.highestRevision = max(f.highestRevision, held.Revision.Version.Number)
@@ -277,11 +281,14 @@ func (f *Fleet) status(now time.Time) Status {
 	// While no node is there, nothing is sent either: who comes next is asked.
 	s.Over = !now.Before(f.first.Add(f.timing.Wait)) && len(f.holders) > 0
 	look(f.first.Add(f.timing.Wait))
+	// A node that comes again and again with something else, and never tells it, holds up the others no longer than one that does so once.
+	end := f.present.Add(f.timing.Wait + f.timing.Answer)
+	look(end)
 	for _, q := range f.questions {
 		if q.known || q.since.IsZero() {
 			continue
 		}
-		if now.Before(q.since.Add(f.timing.Answer)) {
+		if now.Before(q.since.Add(f.timing.Answer)) && now.Before(end) {
 			s.Over = false
 		}
 		look(q.latest.Add(f.timing.Patience))

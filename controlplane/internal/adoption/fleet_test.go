@@ -161,6 +161,23 @@ func TestADOPT5TheWaitEnds(t *testing.T) {
 	}
 }
 
+// A node that comes again and again, each time with something else that it does not tell, is waited for no longer than once.
+func TestADOPT5ANodeThatKeepsComingIsNotWaitedForAgainAndAgain(t *testing.T) {
+	f := New(timing, func() {})
+	f.Meet("good", wire.Marks{}, true, start)
+	for i := range 11 {
+		h := f.Meet("bad", holding(told(t, 4+i)), true, after(time.Duration(i)*time.Second))
+		if !asked(h) || f.Status(after(time.Duration(i)*time.Second)).Over {
+			t.Fatalf("after %d s: asked %v, or over", i, asked(h))
+		}
+		h.Leave(after(time.Duration(i)*time.Second + 900*time.Millisecond))
+	}
+	f.Meet("bad", holding(told(t, 20)), true, after(11*time.Second))
+	if !f.Status(after(12 * time.Second)).Over {
+		t.Error("it is waited on")
+	}
+}
+
 // A late answer is known, for what the node keeps, and moves nobody.
 func TestADOPT2WhatIsToldAfterTheEndIsNotAdopted(t *testing.T) {
 	f, p, q := New(timing, func() {}), told(t, 4), told(t, 8)

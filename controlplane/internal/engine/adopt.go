@@ -77,7 +77,7 @@ func (e *Engine) endAdoption(f *fleet) {
 		}
 	}
 	maps.Copy(f.compiled, f.endpoints)
-	f.endpoints, f.compiled = f.compiled, nil
+	f.endpoints, f.compiled, f.tried = f.compiled, nil, trial{}
 	if held && e.missing(f) != "" {
 		f.unpublish(e.config.Limits)
 	}

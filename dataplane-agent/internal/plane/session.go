@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rs/zerolog"
 	"google.golang.org/grpc"
 
 	"github.com/berth-proxy/berth/api/wire"
@@ -162,7 +163,11 @@ func (s *session) welcome(ctx context.Context, w *fleetv1.Welcome) {
 		s.client.log.Info().Uint64("epoch", w.GetEpoch()).Msg("connected to the control plane")
 	}
 	if w.GetWaiting() != fleetv1.Code_CODE_UNSPECIFIED {
-		s.client.log.Warn().Str("code", w.GetWaiting().String()).Str("fleet", s.client.cfg.Fleet).Msg("the control plane sends nothing for now: " + w.GetMessage())
+		level := zerolog.WarnLevel
+		if w.GetWaiting() == fleetv1.Code_CODE_ADOPTING {
+			level = zerolog.InfoLevel // it is so after each start of a plane
+		}
+		s.client.log.WithLevel(level).Str("code", w.GetWaiting().String()).Str("fleet", s.client.cfg.Fleet).Msg("the control plane sends nothing for now: " + w.GetMessage())
 	}
 }
 
