@@ -15,7 +15,7 @@ import (
 	"github.com/berth-proxy/berth/tests/link"
 )
 
-// stranded is how long a node may need to be current again once its network is good: what an attempt to connect and the longest pause take (10 s each), and what a busy
+// stranded is how long a node may need to be current again once its network is good: what an attempt to connect and the longest pause take (10 s and 3 s), and what a busy
 // machine adds.
 const stranded = 40 * time.Second
 

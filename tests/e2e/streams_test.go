@@ -49,7 +49,7 @@ func cutAgainAndAgain(ctx context.Context, _ *rig.Rig, n *linked, m *mover) erro
 
 // slowFromTheStart is a first snapshot at 8 KB/s. Each of its frames takes longer than a stream may be silent, and slowness alone ends nothing.
 func slowFromTheStart(_ context.Context, _ *rig.Rig, n *linked, m *mover) error {
-	err := rig.Within(3*time.Minute, func() error {
+	err := rig.Within(90*time.Second, func() error {
 		if n.seen.Load() == 0 {
 			return fmt.Errorf("%s shows nothing", n.Label())
 		}

@@ -132,7 +132,7 @@ func (n *Node) violated(format string, args ...any) {
 // The waits of an agent.
 const (
 	minBackoff = 100 * time.Millisecond
-	maxBackoff = 10 * time.Second
+	maxBackoff = 3 * time.Second
 	heartbeat  = 5 * time.Second
 )
 
