@@ -307,6 +307,14 @@ func (n *scripted) next() {
 		}
 		return
 	}
+	if m.GetAskPositions() != nil {
+		for _, p := range wire.PositionFrames(n.gen, 0) {
+			if err := n.stream.Send(&fleetv1.SyncRequest{Message: &fleetv1.SyncRequest_Positions{Positions: p}}); err != nil {
+				n.t.Fatal(err)
+			}
+		}
+		return
+	}
 	u, complete, err := n.frames.Add(m.GetUpdate())
 	if m.GetUpdate() == nil || !complete || err != nil {
 		return
