@@ -7,6 +7,8 @@ package files
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"net"
@@ -55,15 +57,22 @@ func (w Writer) Anew() Writer {
 // machine is what the configurations owe to this node, for a folder.
 func (w Writer) machine(folder string, rev *snapshot.Revision) render.Machine {
 	m := render.NodeMachine(w.settings, folder, rev)
-	if !w.anew {
-		return m
-	}
 	for i, line := range m.Global {
-		if len(line) > 2 && line[0] == "stats" && line[1] == "socket" {
+		switch {
+		case line[0] == "description":
+			m.Global[i] = snapshot.Line{"description", w.Description(rev)}
+		case w.anew && len(line) > 2 && line[0] == "stats" && line[1] == "socket":
 			m.Global[i] = append(snapshot.Line{"stats", "socket", folder + "/./" + render.WorkerSocket}, line[3:]...)
 		}
 	}
 	return m
+}
+
+// Description is what a worker says of itself that was started with this structure, on this node with its present settings. The structure's comes first.
+func (w Writer) Description(rev *snapshot.Revision) string {
+	s := w.settings
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %q %v %d %d", s.HTTPPort, s.HTTPSPort, s.BindAddress, s.IPv4Only, s.MaxConn, s.Threads))
+	return render.Description(rev.StructureDigest()) + " machine " + hex.EncodeToString(sum[:6])
 }
 
 // ours is how the line begins that every configuration of an agent has.

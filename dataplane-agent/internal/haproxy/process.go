@@ -49,7 +49,7 @@ func Start(ctx context.Context, cfg StartConfig) (*Process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", cfg.Binary, err)
 	}
-	if err := vacant(ctx, cfg.Listeners); err != nil {
+	if err := Vacant(ctx, cfg.Listeners); err != nil {
 		return nil, fmt.Errorf("start %s: %w", cfg.Binary, err)
 	}
 	if err := cmd.Start(); err != nil {
@@ -60,9 +60,9 @@ func Start(ctx context.Context, cfg StartConfig) (*Process, error) {
 	return p, nil
 }
 
-// vacant says whether nobody listens at the addresses. HAProxy itself would not notice another HAProxy of the same user: they share the port, and each
+// Vacant says whether nobody listens at the addresses. HAProxy itself would not notice another HAProxy of the same user: they share the port, and each
 // gets a part of the connections.
-func vacant(ctx context.Context, addresses []string) error {
+func Vacant(ctx context.Context, addresses []string) error {
 	for _, a := range addresses {
 		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", a)
 		if errors.Is(err, syscall.EADDRINUSE) {

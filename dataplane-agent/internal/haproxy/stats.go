@@ -108,7 +108,7 @@ func ParseStats(text string) ([]Stat, error) {
 			if err != nil {
 				return nil, fmt.Errorf("stats: limit %.20q: %w", limit, ErrMalformed)
 			}
-			s.Limit = int(n) //nolint:gosec // Bounded by the bits.
+			s.Limit = int(n)
 		}
 		out = append(out, s)
 	}

@@ -84,6 +84,12 @@ func Open(dir, fleet string) (*Journal, State, error) {
 	return j, s, nil
 }
 
+// Gone says that there is no file, though nothing keeps it from being written.
+func (j *Journal) Gone() bool {
+	_, err := os.Lstat(j.path)
+	return errors.Is(err, fs.ErrNotExist) && j.Err() == nil
+}
+
 // Foreign says that the file was another fleet's.
 func (j *Journal) Foreign() bool { return errors.Is(j.problem, errForeign) }
 

@@ -71,13 +71,28 @@ func (c Config) masterSocket() string {
 	return filepath.Join(c.Settings.StateDir, "master.sock")
 }
 
-// addresses are where HAProxy listens, each HOST:PORT.
-func (c Config) addresses() []string {
-	var out []string
+// listenerPlace is where HAProxy listens: HOST:PORT, and the port.
+type listenerPlace struct {
+	address string
+	port    int
+}
+
+// places are where HAProxy listens.
+func (c Config) places() []listenerPlace {
+	var out []listenerPlace
 	for _, p := range []int{c.Settings.HTTPPort, c.Settings.HTTPSPort} {
 		if p > 0 {
-			out = append(out, net.JoinHostPort(c.Settings.BindAddress, strconv.Itoa(p)))
+			out = append(out, listenerPlace{net.JoinHostPort(c.Settings.BindAddress, strconv.Itoa(p)), p})
 		}
+	}
+	return out
+}
+
+// addresses are the places' HOST:PORT.
+func (c Config) addresses() []string {
+	var out []string
+	for _, p := range c.places() {
+		out = append(out, p.address)
 	}
 	return out
 }

@@ -166,7 +166,7 @@ func (n *Node) wantsRevision(u wire.Update) {
 	n.planned = planned{}
 	switch {
 	case n.loaded == nil:
-		if n.worker != nil && n.knows(n.described) != nil {
+		if known, _ := n.knows(n.described); n.worker != nil && known != nil {
 			n.letGo() // it runs what is held now: it is met once more, as one that is known
 			n.everythingStale()
 			n.workerSeen.reset()

@@ -40,8 +40,8 @@ func (n *Node) taskEnded(ctx context.Context, r taskResult) {
 	case r.err != nil:
 		n.mended(aboutPacing)
 		most := slowest
-		if t.reason == plan.Start && (r.code == fleetv1.Code_CODE_BIND || n.cfg.MasterSocket != "") {
-			most = lookAgain // HAProxy was not even run
+		if r.idle || t.reason == plan.Start && (r.code == fleetv1.Code_CODE_BIND || n.cfg.MasterSocket != "") {
+			most = lookAgain // HAProxy was not even told
 		}
 		n.fail(aboutReload, r.code, r.err, n.reload.failed(now, most))
 		n.restoreFiles(now)

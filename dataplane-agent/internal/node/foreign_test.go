@@ -20,7 +20,7 @@ import (
 func TestAStateDirectoryOfAnotherFleet(t *testing.T) {
 	eachHAProxy(t, func(t *testing.T, binary string) {
 		for _, runs := range []bool{false, true} {
-			m, a, s, p := started(t, binary)
+			m, a, _, p := started(t, binary)
 			a.until("the file is written", func() bool { return lines(m.config(), "a") != "" })
 			a.stop()
 			if !runs {
@@ -39,7 +39,7 @@ func TestAStateDirectoryOfAnotherFleet(t *testing.T) {
 				t.Error("HAProxy was started with another fleet's configuration")
 			}
 			a.idles("while nothing is known")
-			s = newState()
+			s := newState()
 			u := s.change(backend("theirs"), route("/theirs", "theirs"))
 			u.Scope, u.Revision = fleetv1.Scope_SCOPE_EVERYTHING, s.rev.Full()
 			a.must(u)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"syscall"
 	"time"
 
@@ -41,9 +42,14 @@ func (n *Node) overtake(ctx context.Context, now time.Time) {
 	}
 }
 
+// findWithin is how long one search for the worker may take: the loop has other things to do.
+const findWithin = time.Second
+
 // find meets the HAProxy that runs, or notes that none does.
 func (n *Node) find(ctx context.Context, now time.Time) {
-	id, err := haproxy.Find(ctx, n.cfg.masterSocket(), n.files.Socket())
+	brief, cancel := context.WithTimeout(ctx, findWithin)
+	id, err := haproxy.Find(brief, n.cfg.masterSocket(), n.files.Socket())
+	cancel()
 	if errors.Is(err, haproxy.ErrNotRunning) && !n.lives() && !n.foundMaster() {
 		n.notRunning(now)
 		return
@@ -111,7 +117,8 @@ func (n *Node) adopt(ctx context.Context, now time.Time, id haproxy.Identity) er
 	n.probe(ctx)
 	n.met(now, id)
 	n.described = info.Description
-	if n.loaded = n.knows(info.Description); n.loaded != nil {
+	var settings bool
+	if n.loaded, settings = n.knows(info.Description); n.loaded != nil {
 		n.by, n.reason = fleetv1.By_BY_RUNTIME, plan.None
 		if n.runs(n.loaded); !n.unsure.damaged {
 			if _, err := n.repairMaps(ctx); err != nil {
@@ -119,6 +126,11 @@ func (n *Node) adopt(ctx context.Context, now time.Time, id haproxy.Identity) er
 			}
 		}
 	}
+	if n.loaded != nil && !settings {
+		n.log.Info().Msg("HAProxy was started for other ports or addresses than this agent; a reload brings these")
+		n.repair = plan.Repair
+	}
+	n.moves = n.loaded == nil || !settings
 	n.log.Info().Int("worker", id.PID).Bool("known", n.loaded != nil).Msg("a running HAProxy is taken over")
 	n.doubt(now)
 	if n.filesBehind.IsZero() {
@@ -148,14 +160,15 @@ func (n *Node) restarted() {
 	n.metrics.restart()
 }
 
-// knows is the revision that describes itself so, nil if it is none of those that this node has to do with.
-func (n *Node) knows(description string) *snapshot.Revision {
+// knows is the revision that describes itself so, nil if it is none of those that this node has to do with, and says whether the worker was started with the node's present
+// settings, too.
+func (n *Node) knows(description string) (rev *snapshot.Revision, settings bool) {
 	for _, rev := range []*snapshot.Revision{n.held.Revision, n.held.Running, n.attempted} {
-		if rev != nil && rev.Len() > 0 && description == render.Description(rev.StructureDigest()) {
-			return rev
+		if rev != nil && rev.Len() > 0 && strings.HasPrefix(description+" ", render.Description(rev.StructureDigest())+" ") {
+			return rev, description == n.files.Description(rev)
 		}
 	}
-	return nil
+	return nil, false
 }
 
 // repairMaps compares the worker's maps with its revision, writes those anew that differ, and says how many did. One that cannot be written is left to
@@ -235,8 +248,9 @@ func (n *Node) meet(ctx context.Context, now time.Time, t *task, r taskResult) e
 		return err
 	}
 	n.last = r.worker // it was not replaced by others
+	n.moves = false
 	n.unsure = unsure{over: true}
-	if info.Description != render.Description(t.revision.StructureDigest()) {
+	if info.Description != n.files.Description(t.revision) {
 		n.letGo()
 		return fmt.Errorf("reload with %s: %w", n.files.Config(), errAnotherFile)
 	}

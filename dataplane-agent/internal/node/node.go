@@ -91,6 +91,8 @@ type Node struct {
 	place             place
 	// leftover says that nothing is held, no HAProxy runs, and a configuration of an earlier time is on the disk.
 	leftover bool
+	// moves says that the worker may listen elsewhere than this agent's HAProxy is to.
+	moves bool
 	// described is how the worker that was adopted last describes its configuration.
 	described string
 	// filesFailed counts how often in a row files could not be written.

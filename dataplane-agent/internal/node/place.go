@@ -60,6 +60,9 @@ func (n *Node) watchPlace(now time.Time) error {
 		}
 		n.place.compare, n.audited = true, time.Time{} // at once
 	}
+	if n.held.Revision.Len() > 0 && n.journal.Gone() {
+		n.journal.Replace(n.held)
+	}
 	n.watchSockets(now)
 	return nil
 }

@@ -26,6 +26,8 @@ type task struct {
 	revision *snapshot.Revision
 	checked  bool
 	previous haproxy.Identity
+	// moves says that the worker may not listen yet where the next one is to.
+	moves bool
 	// audit says that the files are known to say what is held, unless somebody else has changed them.
 	audit bool
 	// certificates says that their files are to be looked at, too.
@@ -52,6 +54,8 @@ type taskResult struct {
 	worker haproxy.Identity
 	// process is the master that was started, if one was.
 	process *haproxy.Process
+	// idle says that HAProxy was left alone.
+	idle bool
 	// refused says that HAProxy refused the revision, passed that it took it for good without running it.
 	refused, passed bool
 	// leaving is the number of old workers that were left when there were too many of them to begin.
@@ -93,7 +97,7 @@ func (n *Node) startTask(ctx context.Context, now time.Time) {
 		}
 		n.attempted = rev
 		checked := rev == n.passed || n.loaded != nil && (rev == n.loaded || rev.StructureDigest() == n.loaded.StructureDigest())
-		n.launch(ctx, &task{reason: reason, revision: rev, checked: checked})
+		n.launch(ctx, &task{reason: reason, revision: rev, checked: checked, moves: n.moves && reason != plan.Start})
 	case n.loaded == nil, n.unsure.now(now):
 	case !n.filesBehind.IsZero() && now.Sub(n.filesBehind) >= n.cfg.RefreshFiles:
 		n.filesBehind = time.Time{}
@@ -144,6 +148,11 @@ func (n *Node) perform(ctx context.Context, t *task) taskResult {
 			return failed(err)
 		}
 	}
+	if t.moves {
+		if err := n.vacant(ctx, t.previous); err != nil {
+			return taskResult{err: err, code: fleetv1.Code_CODE_BIND, idle: true}
+		}
+	}
 	if t.reason != plan.None && !t.checked {
 		if r := n.check(ctx, t); r.err != nil {
 			return r
@@ -173,6 +182,19 @@ func (n *Node) perform(ctx context.Context, t *task) taskResult {
 		r.refused = errors.Is(r.err, haproxy.ErrRejected)
 	}
 	return r
+}
+
+// vacant finds out whether the listeners of this node can be had, before a reload in which HAProxy would try: while it does, for some two seconds, nobody is served.
+func (n *Node) vacant(ctx context.Context, worker haproxy.Identity) error {
+	for _, l := range n.cfg.places() {
+		if worker.Listens(l.port) {
+			continue
+		}
+		if err := haproxy.Vacant(ctx, []string{l.address}); err != nil {
+			return fmt.Errorf("reload HAProxy for other listeners: %w", err)
+		}
+	}
+	return nil
 }
 
 // errTooManyLeave puts a reload off.
