@@ -2,7 +2,6 @@ package dir
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -337,22 +336,6 @@ func (f *flow) step(t *testing.T, args []string) error {
 		return nil
 	}
 	return fmt.Errorf("no such step")
-}
-
-func (f *flow) forget(t *testing.T, want string) error {
-	ctx, cancel := context.WithTimeout(t.Context(), deadline)
-	defer cancel()
-	got := "nothing"
-	switch removed, err := f.source.Forget(ctx); {
-	case err == nil:
-		got = fmt.Sprint(removed)
-	case !errors.Is(err, source.ErrNothingToForget):
-		return err
-	}
-	if got != want {
-		return fmt.Errorf("forgets %s", got)
-	}
-	return nil
 }
 
 func (f *flow) load() string {

@@ -108,3 +108,20 @@ func TestFilesThatGoTogether(t *testing.T) {
 		}
 	}
 }
+
+// forget is a step of a flow.
+func (f *flow) forget(t *testing.T, want string) error {
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	got := "nothing"
+	switch removed, err := f.source.Forget(ctx); {
+	case err == nil:
+		got = fmt.Sprint(removed)
+	case !errors.Is(err, source.ErrNothingToForget):
+		return err
+	}
+	if got != want {
+		return fmt.Errorf("forgets %s", got)
+	}
+	return nil
+}
