@@ -123,6 +123,8 @@ func TestAForeignReloadWithAnOldFileIsRepaired(t *testing.T) {
 		m := newMachine(t, binary)
 		m.cfg.ReloadSpacing = 3 * time.Second
 		a, s, p := m.started()
+		end := m.load("/a")
+		defer end()
 		a.until("the file is written", func() bool { return lines(m.config(), "a") != "" })
 		old := m.config()
 		q := pod(t, "b")
@@ -159,6 +161,8 @@ func TestAForeignReloadWithTheSameStructureNeedsNoOther(t *testing.T) {
 		m := newMachine(t, binary)
 		m.cfg.RefreshFiles = time.Hour
 		a, s, p := m.started()
+		end := m.load("/a")
+		defer end()
 		a.must(s.slots("a", 0, p, 0, 0))
 		a.must(s.change(route("/late", "a")))
 		a.applied(s)

@@ -156,6 +156,8 @@ func TestATableGrowsByAddServerOrByAReload(t *testing.T) {
 func TestNODE5_ARefusedRevisionKeepsTheLastGoodOneAndEndpointsFlow(t *testing.T) {
 	eachHAProxy(t, func(t *testing.T, binary string) {
 		m, a, s, p := started(t, binary)
+		end := m.load("/a")
+		defer end()
 		pid := m.pid()
 		good := s.rev
 		bad := backend("bad")

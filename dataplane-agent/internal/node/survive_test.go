@@ -27,6 +27,8 @@ func TestNODE10_ASocketThatVanishesForAWhile(t *testing.T) {
 				m := newMachine(t, binary)
 				m.cfg.CommandTimeout = 300 * time.Millisecond
 				a, s, p := m.started()
+				end := m.load("/a")
+				defer end()
 				pid, master := m.pid(), m.processes().Master
 				move := func(from, to string) {
 					if err := os.Rename(m.socket(from), m.socket(to)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -112,7 +114,7 @@ func TestAConfigurationThatIsEditedByHand(t *testing.T) {
 func (m *machine) smallDisk() {
 	m.t.Helper()
 	if err := syscall.Mount("berth-test", m.dir, "tmpfs", 0, "size=1m"); err != nil {
-		m.t.Skipf("a small disk cannot be mounted here: %v", err)
+		m.t.Skipf("SKIPPED, not proved here: a small disk cannot be mounted: %v", err)
 	}
 	m.t.Cleanup(func() {
 		m.endHAProxy()
@@ -145,6 +147,8 @@ func TestADiskThatIsFullForAWhile(t *testing.T) {
 		m := newMachine(t, binary)
 		m.smallDisk()
 		a, s, p := m.started()
+		end := m.load("/a")
+		defer end()
 		pid := m.pid()
 		a.until("the files are written", func() bool { return lines(m.config(), "a") != "" })
 		free := m.fill()
