@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	adminv1 "github.com/berth-proxy/berth/proto/berth/admin/v1"
+	"github.com/berth-proxy/berth/tests/e2e/rig"
 	"github.com/berth-proxy/berth/tests/harness/haproxy"
 )
 
@@ -157,11 +159,13 @@ func (w *watch) reportedLocked(n *watched, seen *adminv1.Node) {
 	}
 }
 
-// seatsOf are the slots of the endpoints that take traffic, by backend and address. Beacons are left out: each of their endpoints is a new one.
+// seatsOf are the slots of the services' endpoints that take traffic, by backend and address. The further routes are left out: a backend that goes and comes again has a
+// new table, and a worker may never have been without the old one.
 func (w *watch) seatsOf(servers []haproxy.Server) map[string]string {
 	seats := map[string]string{}
 	for _, s := range servers {
-		if s.State != haproxy.Maint && s.Address.Addr().String() != nobody {
+		ours := slices.ContainsFunc(services, func(name string) bool { return strings.HasSuffix(s.Backend, rig.Namespace+"_"+name+"_80") })
+		if ours && s.State != haproxy.Maint && s.Address.Addr().String() != nobody {
 			seats[s.Backend+" "+s.Address.String()] = s.Name
 		}
 	}
