@@ -42,9 +42,9 @@ func (s *Server) DiffNode(ctx context.Context, req *adminv1.DiffNodeRequest) (*a
 		if err != nil {
 			return nil, inspectError(key, err)
 		}
-		out := compare(head, has)
+		out := compare(head, f.Frozen, has)
 		if out.GetDifferencesTotal() == 0 || f.Log.Head() == head || try == 3 {
-			s.conclude(out, key, head)
+			s.conclude(out, key, head, f.Frozen)
 			return out, nil
 		}
 	}
@@ -81,12 +81,12 @@ func inspectError(key node.Key, err error) error {
 }
 
 // conclude adds what the two sides say that they are at.
-func (s *Server) conclude(out *adminv1.DiffNodeResponse, key node.Key, head *changelog.Head) {
+func (s *Server) conclude(out *adminv1.DiffNodeResponse, key node.Key, head *changelog.Head, frozen bool) {
 	v, _ := s.Nodes.Get(key)
 	newest := head.Marks()
 	out.WantedRevision, out.WantedGeneration = showMark(newest.Revision, head.RevisionTime), showMark(newest.Generation, head.GenerationTime)
 	out.AppliedRevision, out.AppliedGeneration = showMark(v.Applied.Revision, time.Time{}), showMark(v.Applied.Generation, time.Time{})
-	out.Equal = out.GetDifferencesTotal() == 0 && v.Applied.Revision.Digest == newest.Revision.Digest
+	out.Equal = out.GetDifferencesTotal() == 0 && (frozen || v.Applied.Revision.Digest == newest.Revision.Digest)
 }
 
 // comparison gathers differences.
@@ -100,20 +100,23 @@ func (c *comparison) differs(backend string, slot int, wanted, worker string) {
 	})
 }
 
-// compare finds where the worker is not what the head wants.
-func compare(head *changelog.Head, has []*fleetv1.InspectedBackend) *adminv1.DiffNodeResponse {
+// compare finds where the worker is not what the head wants. Of a frozen fleet the plane wants nothing but the tables of the sources that it has read, in what backends there are.
+func compare(head *changelog.Head, frozen bool, has []*fleetv1.InspectedBackend) *adminv1.DiffNodeResponse {
 	c := comparison{&adminv1.DiffNodeResponse{}}
 	worker := make(map[string][]*fleetv1.InspectedServer, len(has))
 	for _, b := range has {
 		worker[b.GetBackend()] = b.GetServers()
 	}
 	for t := range head.Generation.All() {
-		if head.Revision.Backend(t.Backend) == nil {
+		if !frozen && head.Revision.Backend(t.Backend) == nil {
 			delete(worker, t.Backend) // retired: the worker may have it still, or no longer
 			continue
 		}
 		servers, there := worker[t.Backend]
 		delete(worker, t.Backend)
+		if !there && frozen {
+			continue
+		}
 		if !there {
 			c.differs(t.Backend, 0, fmt.Sprintf("a backend with %d slots", len(t.Slots)), "missing")
 			continue
@@ -121,7 +124,7 @@ func compare(head *changelog.Head, has []*fleetv1.InspectedBackend) *adminv1.Dif
 		c.table(t, servers)
 	}
 	for backend, servers := range worker {
-		if len(servers) > 0 && backend != render.ProbeBackend {
+		if len(servers) > 0 && backend != render.ProbeBackend && !frozen {
 			c.differs(backend, 0, "none", fmt.Sprintf("a backend with %d servers", len(servers)))
 		}
 	}

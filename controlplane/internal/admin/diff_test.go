@@ -98,13 +98,32 @@ func TestADM4BackendsThatNobodyWants(t *testing.T) {
 	head := changelog.New(changelog.Limits{}).Head()
 	servers := []*fleetv1.InspectedServer{{Name: "s1", Address: "10.0.0.1", Port: 80, Weight: 100}}
 	for backend, want := range map[string]uint32{"berth_web_80": 1, "shop_web_80": 1, render.ProbeBackend: 0} {
-		if got := compare(head, []*fleetv1.InspectedBackend{{Backend: backend, Servers: servers}}).GetDifferencesTotal(); got != want {
+		if got := compare(head, false, []*fleetv1.InspectedBackend{{Backend: backend, Servers: servers}}).GetDifferencesTotal(); got != want {
 			t.Errorf("%s makes %d differences, want %d", backend, got, want)
 		}
 	}
 }
 
 // The worker is asked again while the fleet changes under the question.
+// Of a frozen fleet only the tables of the sources that were read are compared, and what a node keeps of the others is no difference.
+func TestADM4AFrozenFleet(t *testing.T) {
+	r := start(t, "home")
+	r.synced("home", shop)
+	head := r.published("default", hasBackend("shop_web_80"))
+	far := &fleetv1.InspectedBackend{Backend: "far.shop_web_80", Servers: []*fleetv1.InspectedServer{{Name: "s1", Address: "10.9.0.1", Port: 80, Weight: 100}}}
+	if d := compare(head, true, append(perfect(head), far)); d.GetDifferencesTotal() != 0 || d.GetServersCompared() != 4 {
+		t.Errorf("%d servers compared, differences %v", d.GetServersCompared(), d.GetDifferences())
+	}
+	wrong := perfect(head)
+	wrong[2].Servers[0].Address = "10.0.0.9"
+	if d := compare(head, true, append(wrong, far)); d.GetDifferencesTotal() != 1 {
+		t.Errorf("another address: %v", d.GetDifferences())
+	}
+	if d := compare(head, true, []*fleetv1.InspectedBackend{far}); d.GetDifferencesTotal() != 0 {
+		t.Errorf("a backend that its revision does not have: %v", d.GetDifferences())
+	}
+}
+
 func TestADM4AQuestionDuringAChange(t *testing.T) {
 	r := start(t, "home")
 	r.synced("home", shop)
