@@ -41,8 +41,8 @@ func (v version) less(o version) bool {
 // watched is what is known of a node.
 type watched struct {
 	// worker is the pid that it reported last, and first the generation that was reported when this pid was new: what is reported later is of this worker for sure.
-	worker          int64
-	first, reported version
+	worker int64
+	first  version
 	// floor is, of each beacon, what the node has reported as applied of this worker.
 	floor map[string]int
 	// has is what the worker answered last, by beacon, and seats are the slots of all endpoints then.
@@ -145,7 +145,6 @@ func (w *watch) reportedLocked(n *watched, seen *adminv1.Node) {
 	if seen.GetWorkerPid() != n.worker {
 		n.worker, n.first, n.floor = seen.GetWorkerPid(), now, map[string]int{}
 	}
-	n.reported = now
 	if seen.GetDirty() {
 		return
 	}
@@ -170,14 +169,6 @@ func (w *watch) seatsOf(servers []haproxy.Server) map[string]string {
 		}
 	}
 	return seats
-}
-
-// forget is for a node whose journal was harmed: what it had reported is known to nobody but the plane then, and it begins with what is left.
-func (w *watch) forget(n *node) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	known := w.nodes[n.number-1]
-	known.first, known.floor = known.reported, map[string]int{}
 }
 
 // look asks a worker what it has, and compares it with what was reported of it before (SOAK-2).
