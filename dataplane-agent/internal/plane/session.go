@@ -120,9 +120,11 @@ func (s *session) watch(ctx context.Context) {
 			return
 		case <-ticks.C:
 		}
-		if arrived := s.arrived.Load(); arrived-before >= trickle {
-			before, moved = arrived, time.Now()
+		arrived := s.arrived.Load()
+		if arrived-before >= trickle {
+			moved = time.Now()
 		}
+		before = arrived
 		heard := s.heard.Load()
 		if heard == 0 {
 			continue
