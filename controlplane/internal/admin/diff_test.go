@@ -129,6 +129,7 @@ func TestADM4AQuestionDuringAChange(t *testing.T) {
 	r.synced("home", shop)
 	head := r.published("default", hasBackend("shop_web_80"))
 	r.nodes.Connect(&fleetv1.Hello{Fleet: "default", Node: "a", Applied: head.Marks().Proto()}, "")
+	r.adopted("default")
 	asked := 0
 	r.worker = func(context.Context, node.Key, []string) ([]*fleetv1.InspectedBackend, error) {
 		if asked++; asked == 1 {

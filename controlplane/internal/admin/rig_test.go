@@ -15,6 +15,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
+	"github.com/berth-proxy/berth/api/wire"
+	"github.com/berth-proxy/berth/controlplane/internal/adoption"
 	"github.com/berth-proxy/berth/controlplane/internal/changelog"
 	"github.com/berth-proxy/berth/controlplane/internal/compile"
 	"github.com/berth-proxy/berth/controlplane/internal/engine"
@@ -59,7 +61,7 @@ func start(t *testing.T, sources ...string) *rig {
 	t.Helper()
 	r := &rig{t: t, store: store.New(sources...), nodes: node.New(time.Now), fleets: changelog.NewDirectory()}
 	compiler := compile.New(sources[0], sources[1:]...)
-	e := engine.New(engine.Config{Store: r.store, Compiler: compiler, Nodes: r.nodes, Fleets: r.fleets, Log: zerolog.Nop()})
+	e := engine.New(engine.Config{Store: r.store, Compiler: compiler, Nodes: r.nodes, Fleets: r.fleets, Log: zerolog.Nop(), Adoption: adoption.Timing{Wait: time.Millisecond}})
 	r.guard = guard.New(guard.Config{Store: r.store, Compiler: compiler, Log: zerolog.Nop()})
 	locations, forgetters := map[string]string{}, map[string]source.Forgetter{}
 	for _, s := range sources {
@@ -123,6 +125,27 @@ func (r *rig) rows(cluster, text string) (rows []source.Row) {
 		rows = append(rows, source.NewRow(cluster, d.Object))
 	}
 	return rows
+}
+
+// adopted lets the fleet meet a node that holds nothing, and waits until there is nothing more to learn.
+func (r *rig) adopted(fleet string) {
+	r.t.Helper()
+	deadline := time.After(patience)
+	for {
+		fleets := r.fleets.Fleets()
+		f, ok := fleets.Get(fleet)
+		if ok && !f.Adopting {
+			return
+		}
+		if ok {
+			f.Adoption.Meet("fresh", wire.Marks{}, true, time.Now())
+		}
+		select {
+		case <-fleets.Superseded():
+		case <-deadline:
+			r.t.Fatalf("fleet %s adopts on", fleet)
+		}
+	}
 }
 
 // published waits until the fleet's newest is as wanted.
