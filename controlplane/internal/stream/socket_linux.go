@@ -20,7 +20,7 @@ func bound(c net.Conn) {
 	}
 	if raw, err := s.SyscallConn(); err == nil {
 		_ = raw.Control(func(fd uintptr) {
-			_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpNotsentLowat, unsent) //nolint:gosec // A descriptor fits.
+			_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpNotsentLowat, unsent)
 		})
 	}
 }
