@@ -53,11 +53,10 @@ const patience = 10 * time.Second
 func showPatiently(ctx context.Context, master, socket string) (Processes, error) {
 	p, err := showBriefly(ctx, master)
 	for end := time.Now().Add(patience); err != nil && time.Now().Before(end); p, err = showBriefly(ctx, master) {
-		if errors.Is(err, ErrNotRunning) {
-			process, lives := FindMaster(master)
-			_, servingErr := serving(ctx, socket)
-			switch {
-			case lives && errors.Is(err, fs.ErrNotExist):
+		_, servingErr := serving(ctx, socket)
+		if noFile := errors.Is(err, fs.ErrNotExist); errors.Is(err, ErrNotRunning) && (noFile || servingErr != nil) {
+			switch process, lives := FindMaster(master); {
+			case lives && noFile:
 				return Processes{Master: process.PID, Reloads: -1, Workers: process.Children}, nil
 			case !lives && servingErr != nil:
 				return p, err

@@ -50,7 +50,7 @@ func (n *Node) find(ctx context.Context, now time.Time) {
 	brief, cancel := context.WithTimeout(ctx, findWithin)
 	id, err := haproxy.Find(brief, n.cfg.masterSocket(), n.files.Socket())
 	cancel()
-	if errors.Is(err, haproxy.ErrNotRunning) && !n.lives() && !n.foundMaster() {
+	if errors.Is(err, haproxy.ErrNotRunning) && !n.lives() && (n.down || !n.foundMaster()) {
 		n.notRunning(now)
 		return
 	}

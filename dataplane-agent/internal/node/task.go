@@ -275,8 +275,10 @@ var errNotOurFile = errors.New("it cannot be brought to what is wanted until it 
 
 // reloadMaster has the master start a new worker.
 func (n *Node) reloadMaster(ctx context.Context, previous haproxy.Identity) (haproxy.Identity, error) {
-	if m, ok := haproxy.FindMaster(n.cfg.masterSocket()); ok && !m.Reads(n.files.Config()) {
-		return haproxy.Identity{}, fmt.Errorf("reload HAProxy: its master %d was started with %s: %w %s", m.PID, strings.Join(m.Files, " and "), errNotOurFile, n.files.Config())
+	if n.cfg.MasterSocket != "" {
+		if m, ok := haproxy.FindMaster(n.cfg.MasterSocket); ok && !m.Reads(n.files.Config()) {
+			return haproxy.Identity{}, fmt.Errorf("reload HAProxy: its master %d was started with %s: %w %s", m.PID, strings.Join(m.Files, " and "), errNotOurFile, n.files.Config())
+		}
 	}
 	id, err := haproxy.Reload(ctx, n.cfg.masterSocket(), n.files.Socket(), previous)
 	if err != nil {
