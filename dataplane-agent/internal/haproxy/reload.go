@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -170,21 +171,38 @@ type waiter struct {
 // elsewhereAfter is how long a new worker may serve without being met at its socket.
 const elsewhereAfter = 2 * time.Second
 
+// wait looks at the worker's socket. The master is asked beside that: it may not answer for a while, and a new worker that serves is not to wait for it.
 func (w *waiter) wait(ctx context.Context) (Identity, error) {
-	asked := time.Now()
+	ctx, cancel := context.WithCancel(ctx)
+	failed := make(chan error, 1)
+	var watching sync.WaitGroup
+	watching.Go(func() { failed <- w.watch(ctx) })
+	defer watching.Wait()
+	defer cancel()
 	for {
 		id, err := serving(ctx, w.socket)
 		if err == nil && id != w.previous && !w.before.lists(id.PID) {
 			return id, nil
 		}
-		if time.Since(asked) >= askMasterEvery {
-			asked = time.Now()
-			if err := w.failed(ctx); err != nil {
-				return Identity{}, err
-			}
+		select {
+		case err := <-failed:
+			return Identity{}, err
+		default:
 		}
 		if err := pause(ctx, pollEvery); err != nil {
 			return Identity{}, fmt.Errorf("wait for the new worker: %w", err)
+		}
+	}
+}
+
+// watch asks the master until it says that the reload has come to nothing.
+func (w *waiter) watch(ctx context.Context) error {
+	for {
+		if err := pause(ctx, askMasterEvery); err != nil {
+			return fmt.Errorf("wait for the new worker: %w", err)
+		}
+		if err := w.failed(ctx); err != nil {
+			return err
 		}
 	}
 }
