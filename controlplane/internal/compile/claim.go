@@ -79,7 +79,7 @@ func sameHost(a, b *desired.HostClaim) bool {
 	if (a.Default == nil) != (b.Default == nil) || a.Default != nil && *a.Default != *b.Default {
 		return false
 	}
-	return slices.Equal(a.Paths, b.Paths)
+	return slices.EqualFunc(a.Paths, b.Paths, desired.Route.Equal)
 }
 
 // replaceNames does for server names and redirects what replaceHosts does for hosts.
@@ -153,10 +153,10 @@ func (f *fleet) mergeHost(host string) {
 	f.lose(lossOf{'h', host}, losses)
 	old := f.routes[host]
 	for _, r := range routes {
-		f.use(r.Backend)
+		eachBackend(r, f.use)
 	}
 	for _, r := range old {
-		f.leave(r.Backend)
+		eachBackend(r, f.leave)
 	}
 	f.stageHost(host, old, routes)
 	if routes == nil {

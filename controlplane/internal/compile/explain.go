@@ -3,6 +3,7 @@ package compile
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/berth-proxy/berth/api/snapshot"
@@ -123,12 +124,20 @@ func (f *fleet) explainRoute(x *Explanation, a explain.Answer) {
 		return
 	}
 	x.Path, x.Match = route.Path, route.Match.String()
-	x.Backend, x.Service, x.Cluster = a.Backend, route.Backend.Reference(), route.Ingress.Cluster
+	x.Backend, x.Cluster = a.Backend, route.Ingress.Cluster
 	x.Objects = append(x.Objects, "Ingress "+route.Ingress.String())
-	if !route.Backend.Closed() {
-		x.Objects = append(x.Objects, "Service "+route.Backend.Service.String())
-		x.Objects = append(x.Objects, f.c.policyObjects(route.Backend)...)
-	}
+	eachBackend(route, func(b desired.Backend) {
+		if target(b) == a.Backend {
+			x.Service = b.Reference()
+		}
+		if !b.Closed() {
+			for _, object := range append([]string{"Service " + b.Service.String()}, f.c.policyObjects(b)...) {
+				if !slices.Contains(x.Objects, object) { // several shares may have one policy
+					x.Objects = append(x.Objects, object)
+				}
+			}
+		}
+	})
 }
 
 func (f *fleet) routeOf(host string, a explain.Answer) (desired.Route, bool) {

@@ -76,7 +76,7 @@ func (u universe) ingress() string {
 		meta = append(meta, "creationTimestamp: "+u.pick("age", "2020-01-01T00:00:00Z", "2021-01-01T00:00:00Z"))
 	}
 	meta = append(meta, "annotations: {"+u.pick("annotations", "", "", "berth.dev/balance: uri", "berth.dev/balance: roundrobin", "berth.dev/slots-minimum: \"8\"",
-		"berth.dev/ssl-redirect: \"false\"", "berth.dev/timeout-server: 7s, berth.dev/affinity: cookie", "berth.dev/affinity: cookie, berth.dev/sticky-drain: keep", "berth.dev/backend-protocol: h2c",
+		"berth.dev/ssl-redirect: \"false\"", "berth.dev/timeout-server: 7s, berth.dev/affinity: cookie", "berth.dev/affinity: cookie, berth.dev/sticky-drain: keep", "berth.dev/weights: 'web=2, api=1'", "berth.dev/weights: 'web=1, none=1'", "berth.dev/backend-protocol: h2c",
 		"kubernetes.io/ingress.class: edge")+"}")
 	if !strings.Contains(meta[len(meta)-1], "ingress.class") {
 		if class := u.pick("class", "berth", "berth", "berth", "edge", ""); class != "" {

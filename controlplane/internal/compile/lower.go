@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -38,7 +39,7 @@ func (f *fleet) stageSections() {
 	for _, s := range sections {
 		f.stage(s.Key(), s)
 	}
-	for _, name := range []string{explain.Hosts, explain.Exact, explain.Prefix, explain.Redirect, explain.Fallback} {
+	for _, name := range []string{explain.Choice, explain.Hosts, explain.Exact, explain.Prefix, explain.Redirect, explain.Fallback} {
 		m := &snapshot.Map{Name: name}
 		f.stage(m.Key(), m)
 	}
@@ -72,6 +73,8 @@ func frontendLines() []snapshot.Line {
 		set("txn.backend", "var(txn.owner),concat(,txn.path,/),map_beg("+file(explain.Prefix)+")", unless("txn.backend")...),
 		set("txn.backend", "str("+explain.FallbackKey+"),map_str("+file(explain.Fallback)+")", unless("txn.backend")...),
 		append(snapshot.Line{"http-request", "return", "status", "404"}, unless("txn.backend")...),
+		set("txn.part", fmt.Sprintf("rand(%d)", explain.Parts), "if", "{", "var(txn.backend)", "-m", "beg", explain.SplitPrefix, "}"),
+		set("txn.backend", "var(txn.backend),concat(/,txn.part),map_str("+file(explain.Choice)+")", "if", "{", "var(txn.part)", "-m", "found", "}"),
 		{"use_backend", "%[var(txn.backend)]"},
 		{"default_backend", explain.Unavailable},
 	}
@@ -95,6 +98,42 @@ func owner(host string) string {
 	return host
 }
 
+// eachBackend calls f for every backend that a route leads to.
+func eachBackend(r desired.Route, f func(desired.Backend)) {
+	if r.Split == nil {
+		f(r.Backend)
+		return
+	}
+	for _, s := range r.Split.Shares {
+		f(s.Backend)
+	}
+}
+
+// What a name of a split and its parts are is agreed between who makes them and who walks through them.
+var (
+	_ [desired.Parts]struct{} = [explain.Parts]struct{}{}
+	_                         = map[bool]struct{}{false: {}, desired.SplitPrefix == explain.SplitPrefix: {}}
+)
+
+// destination is what the entry of a route's path says.
+func destination(r desired.Route) string {
+	if r.Split != nil {
+		return r.Split.Name
+	}
+	return target(r.Backend)
+}
+
+// deal writes which backend has which part of a split.
+func deal(s *desired.Split, entries map[snapshot.Key]string) {
+	part := 0
+	for _, share := range s.Shares {
+		for range share.Parts {
+			entries[snapshot.EntryKey(explain.Choice, explain.ChoiceKey(s.Name, part))] = target(share.Backend)
+			part++
+		}
+	}
+}
+
 func target(b desired.Backend) string {
 	if b.Closed() {
 		return explain.Unavailable
@@ -113,14 +152,17 @@ func entriesOf(host string, routes map[desired.Place]desired.Route) map[snapshot
 	}
 	_, root := routes[desired.Place{Match: desired.Prefix, Path: "/"}]
 	for at, r := range routes {
+		if r.Split != nil {
+			deal(r.Split, entries)
+		}
 		switch {
 		case at.Match == desired.Exact:
-			entries[snapshot.EntryKey(explain.Exact, owner(host)+at.Path)] = target(r.Backend)
+			entries[snapshot.EntryKey(explain.Exact, owner(host)+at.Path)] = destination(r)
 		case at.Match == desired.Default && root: // never reached
 		case at.Path == "/":
-			entries[snapshot.EntryKey(explain.Prefix, owner(host)+"/")] = target(r.Backend)
+			entries[snapshot.EntryKey(explain.Prefix, owner(host)+"/")] = destination(r)
 		default:
-			entries[snapshot.EntryKey(explain.Prefix, owner(host)+at.Path+"/")] = target(r.Backend)
+			entries[snapshot.EntryKey(explain.Prefix, owner(host)+at.Path+"/")] = destination(r)
 		}
 	}
 	return entries

@@ -18,6 +18,8 @@ type Annotations struct {
 	Settings Settings
 	// SSLRedirect sends requests for hosts under a tls entry from port 80 to 443.
 	SSLRedirect bool
+	// Weights share the requests of paths that lead to the first service among all of them; nil where nobody asks for it.
+	Weights []Weight
 	// Accepted are the values in force, which the next parse of the same Ingress falls back to (P10). Nil where there are none.
 	Accepted map[string]string
 	Notes    []Note

@@ -77,6 +77,8 @@ type Route struct {
 	Path    string
 	Backend Backend
 	Ingress Ref
+	// Split says that several backends share the requests, the Backend among them; nil where it has all.
+	Split *Split
 }
 
 // Claim resolves an Ingress against the services and secrets that it names.
@@ -102,6 +104,9 @@ func Claim(ing *Ingress, fleet Fleet, world World) *Claims {
 		c.claimHost(r)
 	}
 	c.claimClosed()
+	if len(ing.Weights) > 0 && !c.weighed {
+		c.Notes = append(c.Notes, warn(fmt.Sprintf("annotation berth.dev/weights has no effect: no path leads to service %s, which it names first", ing.Weights[0].Service)))
+	}
 	return c.Claims
 }
 
@@ -114,6 +119,8 @@ type claimer struct {
 	closed   map[string]bool
 	all      bool
 	resolved map[Target]Backend
+	// weighed: the weights that are asked for share some path.
+	weighed bool
 }
 
 // protect decides what becomes of the hosts under a tls entry.
@@ -208,8 +215,8 @@ func (c *claimer) claimHost(r Rule) {
 	claim.Paths = make([]Route, 0, len(r.Paths))
 	for _, p := range r.Paths {
 		route := Route{Host: r.Host, Match: p.Match, Path: p.Path, Ingress: c.ing.Ref}
-		if b := c.backend(p.Target, fmt.Sprintf("path %q of host %q", clip(p.Path), r.Host)); !shut {
-			route.Backend = b
+		if b, split := c.lead(r.Host, p.Target, fmt.Sprintf("path %q of host %q", clip(p.Path), r.Host)); !shut {
+			route.Backend, route.Split = b, split
 		}
 		claim.Paths = append(claim.Paths, route)
 	}

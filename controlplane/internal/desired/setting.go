@@ -102,6 +102,12 @@ var all = []Setting{
 		readSlotsMinimum,
 	},
 	{
+		"weights", "", "`web=90, web-canary=10`: 2 to 8 services with weights", "all requests go to the path's service",
+		"requests for the Ingress's paths to the first service are shared among all of them, each on the path's port, in proportion to their weights, in whole percents and at least one",
+		"each request is dealt by itself: a client meets all of them, and with `affinity` one pod of each; no reload for other weights of services that are served already: they are map entries",
+		readWeights,
+	},
+	{
 		"ssl-redirect", "", "`true`, `false`", "`true`",
 		"requests on the HTTP port for a host under `tls` are sent to HTTPS with 308",
 		"none; it is a map entry and needs no reload",

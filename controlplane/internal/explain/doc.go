@@ -6,6 +6,7 @@
 //	hosts      a host, or "*." for one label before the rest   -> the owner: the same text
 //	exact      OWNER/path                                      -> backend
 //	prefix     OWNER/path/  (OWNER/ for the root)              -> backend; the longest key that the request's OWNER/path/ starts with
+//	choice     SPLIT/0 … SPLIT/99, where one of these led to a SPLIT -> backend; the part is drawn for each request
 //	redirect   a host or an owner                              -> there: port 80 leads to https
 //	fallback   "default"                                       -> the fleet's oldest default backend
 //

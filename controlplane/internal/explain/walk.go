@@ -1,7 +1,10 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/berth-proxy/berth/api/snapshot"
@@ -9,6 +12,8 @@ import (
 
 // The maps, and what stands in them.
 const (
+	// Choice stands before the maps whose entries lead to it: a worker is told changes in the order of the maps' names.
+	Choice   = "choice"
 	Hosts    = "hosts"
 	Exact    = "exact"
 	Prefix   = "prefix"
@@ -21,7 +26,19 @@ const (
 	FallbackKey = "default"
 	// Unavailable is the backend that answers 503.
 	Unavailable = "berth_unavailable"
+	// SplitPrefix begins what is no backend's name and stands for several that share the requests; each request is dealt one of so many Parts.
+	SplitPrefix = "split."
+	Parts       = 100
 )
+
+// ChoiceKey is the key of one part of a split in the map Choice.
+func ChoiceKey(split string, part int) string { return split + "/" + strconv.Itoa(part) }
+
+// Share is a backend with the parts that it has of a request's chances.
+type Share struct {
+	Backend string
+	Parts   int
+}
 
 // Entry makes the entry of a key that snapshot.EntryKey made.
 func Entry(key snapshot.Key, value string) *snapshot.MapEntry {
@@ -72,8 +89,9 @@ type Answer struct {
 	Host, Owner string
 	// Map is the one in which the path was found (Exact, Prefix or Fallback), Path the entry's.
 	Map, Path string
-	// Backend is where that entry leads.
+	// Backend is where that entry leads. Where several share the requests it is the one with the most parts, and Shares has all.
 	Backend string
+	Shares  []Share
 	Steps   []string
 }
 
@@ -92,8 +110,10 @@ func Walk(rev *snapshot.Revision, req Request) Answer {
 	if i := strings.IndexAny(path, "?#"); i >= 0 {
 		path = path[:i]
 	}
+	found := a.findPath(rev, path)
+	a.deal(rev)
 	switch {
-	case !a.findPath(rev, path):
+	case !found:
 		a.Status = 404
 		a.step("no path of that host matches %s and the fleet has no default backend: 404", path)
 	case a.Backend == Unavailable:
@@ -182,4 +202,27 @@ func (a *Answer) findPath(rev *snapshot.Revision, path string) (found bool) {
 		a.step("no path of that host matches: the fleet's oldest default backend is %s", a.Backend)
 	}
 	return found
+}
+
+// deal looks up every part of a split, as HAProxy does one of them for each request.
+func (a *Answer) deal(rev *snapshot.Revision) {
+	if !strings.HasPrefix(a.Backend, SplitPrefix) {
+		return
+	}
+	chances := map[string]int{}
+	for part := range Parts {
+		backend, found := lookup(rev, Choice, ChoiceKey(a.Backend, part))
+		if !found {
+			backend = a.Backend
+		}
+		chances[backend]++
+	}
+	for backend, n := range chances {
+		a.Shares = append(a.Shares, Share{backend, n})
+	}
+	slices.SortFunc(a.Shares, func(a, b Share) int { return cmp.Or(b.Parts-a.Parts, strings.Compare(a.Backend, b.Backend)) })
+	a.Backend = a.Shares[0].Backend
+	for _, s := range a.Shares {
+		a.step("%d of %d requests go to %s", s.Parts, Parts, s.Backend)
+	}
 }

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,7 +18,7 @@ func of(entries ...string) *snapshot.Revision {
 		key := snapshot.EntryKey(f[0], f[1])
 		d.Changes[key] = Entry(key, f[2])
 		b := &snapshot.Backend{Name: f[2]}
-		if f[2] != "missing" {
+		if f[2] != "missing" && !strings.HasPrefix(f[2], SplitPrefix) {
 			d.Changes[b.Key()] = b
 		}
 	}
@@ -26,7 +27,12 @@ func of(entries ...string) *snapshot.Revision {
 
 func TestWalk(t *testing.T) {
 	rev := of("hosts a.example a.example", "hosts *.example *.example", "exact a.example/x exact", "prefix a.example/ root", "prefix a.example/x/ x", "prefix -/any/ any",
-		"redirect *.example 308", "fallback default fallback", "prefix a.example/closed/ "+Unavailable, "prefix a.example/missing/ missing")
+		"redirect *.example 308", "fallback default fallback", "prefix a.example/closed/ "+Unavailable, "prefix a.example/missing/ missing",
+		"prefix a.example/shared/ split.1", "choice split.1/0 x", "choice split.1/1 exact", "prefix a.example/unshared/ split.2")
+	for part := 2; part < Parts; part++ {
+		key := snapshot.EntryKey(Choice, ChoiceKey("split.1", part))
+		rev = rev.Apply(snapshot.RevisionDelta{Changes: map[snapshot.Key]snapshot.Resource{key: Entry(key, []string{"x", "root"}[part%2])}}, snapshot.Version{})
+	}
 	tests := []struct {
 		tls                bool
 		host, target, want string
@@ -35,6 +41,7 @@ func TestWalk(t *testing.T) {
 		{false, "b.example", "/q?r", "308 https://b.example/q?r"}, {true, "b.example", "/", "fallback"}, {false, "c.b.example", "/any/1", "any"},
 		{false, "", "/any", "any"}, {false, "", "*", "fallback"}, {false, "example", "/", "fallback"}, {false, ".example", "/", "fallback"},
 		{false, "a.example", "/closed", "503"}, {false, "a.example", "/missing", "503"}, {false, "[::1]:80", "/any", "any"},
+		{false, "a.example", "/shared/y", "x"}, {false, "a.example", "/unshared", "503"},
 	}
 	for _, tt := range tests {
 		a := Walk(rev, Request{tt.tls, tt.host, tt.target})
@@ -50,6 +57,10 @@ func TestWalk(t *testing.T) {
 		if got != tt.want || len(a.Steps) < 2 {
 			t.Errorf("%q %s: %s, want %s\n%s", tt.host, tt.target, got, tt.want, strings.Join(a.Steps, "\n"))
 		}
+	}
+	want := []Share{{"x", 50}, {"root", 49}, {"exact", 1}}
+	if a := Walk(rev, Request{Host: "a.example", Target: "/shared"}); !slices.Equal(a.Shares, want) || !strings.HasSuffix(a.Steps[len(a.Steps)-1], "1 of 100 requests go to exact") {
+		t.Errorf("the shares are %v, want %v; %q", a.Shares, want, a.Steps)
 	}
 	if a := Walk(snapshot.EmptyRevision(), Request{Host: "x", Target: "/"}); a.Status != 404 {
 		t.Errorf("an empty revision answers %+v", a)
@@ -77,4 +88,13 @@ func TestLongestPrefix(t *testing.T) {
 			t.Fatalf("%s leads to %q, want %q", target, a.Backend, want)
 		}
 	})
+}
+
+// A worker is told changes in the order of the maps' names: what an entry leads to has to be there before it.
+func TestChoiceComesFirst(t *testing.T) {
+	for _, name := range []string{Hosts, Exact, Prefix, Redirect, Fallback} {
+		if name <= Choice {
+			t.Errorf("the map %s is changed before %s", name, Choice)
+		}
+	}
 }
