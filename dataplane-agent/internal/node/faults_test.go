@@ -121,7 +121,7 @@ func (m *machine) leaving(pid int) bool {
 func TestAForeignReloadWithAnOldFileIsRepaired(t *testing.T) {
 	eachHAProxy(t, func(t *testing.T, binary string) {
 		m := newMachine(t, binary)
-		m.cfg.ReloadSpacing = 3 * time.Second
+		m.cfg.ReloadSpacing = 8 * time.Second // also a busy machine meets the foreign worker before
 		a, s, p := m.started()
 		end := m.load("/a")
 		defer end()
