@@ -15,6 +15,7 @@ import (
 
 	"github.com/berth-proxy/berth/api/snapshot"
 	"github.com/berth-proxy/berth/api/wire"
+	"github.com/berth-proxy/berth/controlplane/internal/adoption"
 	"github.com/berth-proxy/berth/controlplane/internal/changelog"
 	"github.com/berth-proxy/berth/controlplane/internal/node"
 	fleetv1 "github.com/berth-proxy/berth/proto/berth/fleet/v1"
@@ -98,11 +99,23 @@ func FuzzSync(f *testing.F) {
 		&fleetv1.SyncRequest{Message: &fleetv1.SyncRequest_Heartbeat{Heartbeat: &fleetv1.Heartbeat{}}}, frame(1, true, "web")))
 	f.Add(script(hello(nothing(), func(h *fleetv1.Hello) { h.Fleet = "unknown" })))
 	f.Add(script(&fleetv1.SyncRequest{}, hello(nothing(), plain)))
+	for _, fleet := range []string{"starting", "frozen"} {
+		messages := []*fleetv1.SyncRequest{hello(serving(), func(h *fleetv1.Hello) { h.Fleet = fleet })}
+		for _, p := range wire.PositionFrames(serving().gen, 100) {
+			messages = append(messages, &fleetv1.SyncRequest{Message: &fleetv1.SyncRequest_Positions{Positions: p}})
+		}
+		f.Add(script(append(messages, received(1, fleetv1.Code_CODE_OK, serving()))...))
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		fleets := changelog.NewDirectory()
 		log := changelog.New(changelog.Limits{})
 		log.Publish(revision("web", "roundrobin"), generation("web", 0, 1), time.Now(), time.Now())
-		fleets.Set(map[string]changelog.Fleet{"edge": {Name: "edge", Log: log}})
+		learns := adoption.New(adoption.Timing{}, func() {})
+		fleets.Set(map[string]changelog.Fleet{
+			"edge":     {Name: "edge", Log: log},
+			"starting": {Name: "starting", Log: log, Adopting: true, Adoption: learns},
+			"frozen":   {Name: "frozen", Log: log, Frozen: true, Waiting: "source far", Adoption: learns},
+		})
 		server := New(Config{Fleets: fleets, Nodes: node.New(time.Now), Log: zerolog.Nop(), Timing: quick})
 		err := server.Sync(&recorded{ctx: t.Context(), messages: parse(b)})
 		if code := status.Code(err); code == codes.Unknown {
