@@ -17,7 +17,7 @@ import (
 // The limits of the protocol that are not a resource's own.
 const (
 	// FrameSize is what a frame aims at, MaxMessage what none exceeds.
-	FrameSize  = 256 << 10
+	FrameSize  = 64 << 10
 	MaxMessage = 4 << 20
 	// MaxFrames, MaxUpdate (bytes) and MaxTotalSlots (the lengths of all tables together) bound one update.
 	MaxFrames     = 65536

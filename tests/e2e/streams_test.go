@@ -47,7 +47,7 @@ func cutAgainAndAgain(ctx context.Context, _ *rig.Rig, n *linked, m *mover) erro
 	return n.caught(m)
 }
 
-// slowFromTheStart is a first snapshot at 8 KB/s. Each of its frames takes longer than a stream may be silent, and slowness alone ends nothing.
+// slowFromTheStart is a first snapshot at 8 KB/s. It takes longer than a stream may be silent, and more is under way than may be unanswered for long: slowness alone ends nothing.
 func slowFromTheStart(_ context.Context, _ *rig.Rig, n *linked, m *mover) error {
 	err := rig.Within(90*time.Second, func() error {
 		if n.seen.Load() == 0 {

@@ -126,10 +126,15 @@ func (c *Client) delay(failures int) time.Duration {
 	return rand.N(most) + time.Millisecond //nolint:gosec // Jitter is no secret.
 }
 
+// window is how much may be on its way to the node. On a slow line it bounds how far behind the plane's heartbeats and questions come; over a hundred milliseconds it still lets more than a
+// megabyte pass in a second.
+const window = 128 << 10
+
 // stream runs one stream to its end and says whether the plane has welcomed the node.
 func (c *Client) stream(ctx context.Context, address string) (welcomed bool, err error) {
 	arrived := &atomic.Int64{}
 	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(counting{c.cfg.Credentials, arrived}),
+		grpc.WithStaticStreamWindowSize(window), grpc.WithStaticConnWindowSize(window),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: c.cfg.Dial}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(wire.MaxMessage), grpc.MaxCallSendMsgSize(wire.MaxMessage)))
 	if err != nil {
