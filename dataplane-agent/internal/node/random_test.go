@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -352,13 +353,23 @@ func TestRandomChangesAndFaults(t *testing.T) {
 		w.send()
 		over := time.Now()
 		for what := w.different(); what != "" || !w.m.open() || !w.a.Hello().Applied.Same(wire.MarksOf(w.rev, w.gen)); what = w.different() {
-			if time.Since(over) > 20*time.Second {
-				t.Fatalf("20 s after the last fault (applied %v):\n%s", w.a.Hello().Applied.Same(wire.MarksOf(w.rev, w.gen)), what)
+			if bound := soon(); time.Since(over) > bound {
+				t.Fatalf("%s after the last fault (applied %v):\n%s", bound, w.a.Hello().Applied.Same(wire.MarksOf(w.rev, w.gen)), what)
 			}
 			<-time.After(20 * time.Millisecond)
 		}
 		t.Logf("%d changes of tables, current %s after the last one", w.ticks, time.Since(over).Round(time.Millisecond))
 	})
+}
+
+// soon is how long a node may take to be current when the faults are over: 5 s, and more on a machine that has other things to do.
+func soon() time.Duration {
+	text, err := os.ReadFile("/proc/loadavg")
+	var load float64
+	if _, scanErr := fmt.Sscan(string(text), &load); err == nil && scanErr == nil && load < 2*float64(runtime.NumCPU()) {
+		return 5 * time.Second
+	}
+	return 20 * time.Second
 }
 
 // open says whether HAProxy takes requests, whatever it answers.
