@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/berth-proxy/berth/api/snapshot"
+	fleetv1 "github.com/berth-proxy/berth/proto/berth/fleet/v1"
 )
 
 // counted puts a script before the binary that notes each `haproxy -c`, and returns how often there was one.
@@ -41,6 +43,43 @@ func TestNODE5_ARefusedRevisionIsNotTriedAgain(t *testing.T) {
 		}
 		if n := checks() - before; n != 1 {
 			t.Errorf("HAProxy was asked %d times about one revision", n)
+		}
+	})
+}
+
+// Somebody writes into the configuration between the agent and HAProxy, which refuses it then. The revision is not to blame: it is not remembered as refused, and is there as soon as
+// nobody comes between.
+func TestNODE5_AFileThatSomebodyHasChangedIsNoVerdict(t *testing.T) {
+	eachHAProxy(t, func(t *testing.T, binary string) {
+		m := newMachine(t, binary)
+		a, s, p := m.started()
+		path := m.socket("haproxy.cfg")
+		done := make(chan struct{})
+		var meddling sync.WaitGroup
+		meddling.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				case <-time.After(200 * time.Microsecond):
+				}
+				if text, err := os.ReadFile(path); err == nil && !strings.Contains(string(text), "by-hand") {
+					_ = os.WriteFile(path, append(text, "\nlisten by-hand\n  no-such-keyword\n"...), 0o600)
+				}
+			}
+		})
+		stop := sync.OnceFunc(func() { close(done); meddling.Wait() })
+		defer stop()
+		a.must(s.change(backend("b"), route("/b", "b")))
+		a.must(s.slots("b", p, 0))
+		a.fails(fleetv1.Code_CODE_START)
+		if r := a.Hello().Rejected; len(r) > 0 {
+			t.Errorf("the revision is blamed: %v", r)
+		}
+		stop()
+		a.applied(s)
+		if got := m.get("/b"); got != 200 {
+			t.Errorf("status %d", got)
 		}
 	})
 }

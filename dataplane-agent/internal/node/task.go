@@ -181,7 +181,20 @@ func (n *Node) perform(ctx context.Context, t *task) taskResult {
 		r.code = haproxyCode(r.err)
 		r.refused = errors.Is(r.err, haproxy.ErrRejected)
 	}
+	if r.refused && t.revision != nil {
+		n.acquit(t, &r)
+	}
 	return r
+}
+
+// acquit takes back that HAProxy refused a revision, if what it read was not what had been written: somebody else was faster, and that is no verdict (NODE-5).
+func (n *Node) acquit(t *task, r *taskResult) {
+	altered, err := n.files.Write(t.revision, r.rendered)
+	if err != nil || len(altered) == 0 {
+		return
+	}
+	r.refused, r.code = false, fleetv1.Code_CODE_START
+	r.err = fmt.Errorf("somebody else has changed %s before HAProxy read it; it is written anew: %w", strings.Join(altered, ", "), r.err)
 }
 
 // vacant finds out whether the listeners of this node can be had, before a reload in which HAProxy would try: while it does, for some two seconds, nobody is served.
