@@ -45,7 +45,7 @@ func dialSocket(ctx context.Context, socket string) (*Runtime, error) {
 
 // dialThrough connects to the worker that takes new connections through its master, which then passes on whatever is written.
 func dialThrough(ctx context.Context, master string) (*Runtime, error) {
-	p, err := Show(ctx, master)
+	p, err := showBriefly(ctx, master)
 	if err != nil {
 		return nil, err
 	}

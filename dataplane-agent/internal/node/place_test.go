@@ -14,6 +14,7 @@ import (
 	"github.com/berth-proxy/berth/api/snapshot"
 	"github.com/berth-proxy/berth/api/wire"
 	"github.com/berth-proxy/berth/dataplane-agent/internal/certs"
+	"github.com/berth-proxy/berth/dataplane-agent/internal/haproxy"
 	fleetv1 "github.com/berth-proxy/berth/proto/berth/fleet/v1"
 )
 
@@ -78,6 +79,7 @@ func TestNODE11_AnEmptiedStateDirectory(t *testing.T) {
 			a.until("everything is there again", func() bool {
 				return m.there("haproxy.cfg", "maps/exact.map", "certs/crt-list", "certs/default.pem", "master.sock", "worker.sock", "haproxy.master", "journal/log")
 			})
+			a.until("the worker listens at its socket", func() bool { return m.ask(func(*haproxy.Runtime) {}) == nil })
 			a.applied(s)
 			a.until("nothing stands in the way", func() bool { return a.failed() == nil })
 			if got, want := m.servers("a"), fmt.Sprintf("- %d - -", p); got != want {

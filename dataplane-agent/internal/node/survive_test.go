@@ -26,6 +26,7 @@ func TestNODE10_ASocketThatVanishesForAWhile(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				m := newMachine(t, binary)
 				m.cfg.CommandTimeout = 300 * time.Millisecond
+				m.cfg.SocketGone = time.Minute // a while is shorter than that
 				a, s, p := m.started()
 				end := m.load("/a")
 				defer end()
