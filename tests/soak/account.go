@@ -29,11 +29,13 @@ type failure struct {
 	what        loadgen.Failure
 }
 
-// A window is a time in which requests through a place may fail, for a fault has killed HAProxy there: until it serves again.
+// A window is a time in which requests through a place may fail, for a fault has killed HAProxy there, until it serves again, or has done something to it that costs a plain
+// one as much.
 type window struct {
 	where      int
 	fault      string
-	begin, end time.Time // end is zero while it is open
+	begin, end time.Time    // end is zero while it is open
+	only       loadgen.Kind // the one way in which they may fail; empty for any
 }
 
 // A charge sums up what a kind of fault has cost.
@@ -58,8 +60,11 @@ func (a *account) failed(where int, f loadgen.Failure, told time.Time) {
 }
 
 // open begins a window, and returns what ends it.
-func (a *account) open(where int, fault string) func() {
-	w := &window{where: where, fault: fault, begin: time.Now()}
+func (a *account) open(where int, fault string) func() { return a.openOnly(where, fault, "") }
+
+// openOnly is open for one kind of failure.
+func (a *account) openOnly(where int, fault string, only loadgen.Kind) func() {
+	w := &window{where: where, fault: fault, begin: time.Now(), only: only}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.windows = append(a.windows, w)
@@ -84,7 +89,7 @@ func (a *account) chargeLocked(fault string) *charge {
 
 // answers says whether a failure is the window's.
 func (w *window) answers(f failure) bool {
-	return w.where == f.where && !f.told.Before(w.begin) && (w.end.IsZero() || !f.begun.After(w.end))
+	return w.where == f.where && (w.only == "" || w.only == f.what.Kind) && !f.told.Before(w.begin) && (w.end.IsZero() || !f.begun.After(w.end))
 }
 
 // settle charges what failed since it was called last, and returns the failures that nobody answers for.

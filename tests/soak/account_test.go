@@ -16,7 +16,7 @@ func TestSOAK1Account(t *testing.T) {
 		begun, told float64
 		kind        loadgen.Kind
 	}
-	// Places 0 and 1 are nodes, 2 is a yardstick. Node 0 is dead from 10 to 12, the yardstick from 10 to 11.
+	// Places 0 and 1 are nodes, 2 is a yardstick. Node 0 is dead from 10 to 12, the yardstick from 10 to 11; node 1 is frozen from 30 to 31.
 	tests := []struct {
 		name     string
 		requests []request
@@ -28,6 +28,8 @@ func TestSOAK1Account(t *testing.T) {
 		{"before", []request{{0, 9, 9.5, loadgen.Cut}}, 1},
 		{"after", []request{{0, 12.1, 12.2, loadgen.Connect}}, 1},
 		{"at another node", []request{{1, 10.5, 10.6, loadgen.Connect}}, 1},
+		{"a race while the worker is frozen", []request{{1, 30.5, 31.1, loadgen.Race}}, 0},
+		{"anything else while the worker is frozen", []request{{1, 30.5, 31.1, loadgen.Status}}, 1},
 		{"as the yardstick, which is dead", []request{{1, 10.5, 10.6, loadgen.Connect}, {2, 10.5, 10.6, loadgen.Connect}}, 1},
 		{"as the yardstick, which lives", []request{{1, 20, 20.1, loadgen.Status}, {2, 20.8, 20.9, loadgen.Status}}, 0},
 		{"in another way than the yardstick", []request{{1, 20, 20.1, loadgen.Status}, {2, 20, 20.1, loadgen.Connect}}, 1},
@@ -37,7 +39,10 @@ func TestSOAK1Account(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			a := newAccount(2)
-			a.windows = []*window{{0, "killed", at(10), at(12)}, {2, "killed", at(10), at(11)}}
+			a.windows = []*window{
+				{where: 0, fault: "killed", begin: at(10), end: at(12)}, {where: 2, fault: "killed", begin: at(10), end: at(11)},
+				{where: 1, fault: "frozen", begin: at(30), end: at(31), only: loadgen.Race},
+			}
 			for _, r := range tt.requests {
 				a.failed(r.where, loadgen.Failure{Time: at(r.begun), Kind: r.kind}, at(r.told))
 			}

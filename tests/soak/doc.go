@@ -9,7 +9,8 @@
 //
 // Invariants of the product that are looked at:
 //
-//	SOAK-1  No request fails, but those that a fault kills with HAProxy itself, which are counted to that fault, and those that the yardstick loses at the same time.
+//	SOAK-1  No request fails, but those that a fault kills with HAProxy itself, or that a plain HAProxy would lose to it as well, which are counted to that fault, and those
+//	        that the yardstick loses at the same time.
 //	SOAK-2  A worker never has anything older than what its node has reported as applied of it.
 //	SOAK-3  No endpoint is in two slots of a worker, no placeholder and no listener of its own is enabled, and an endpoint keeps its slot while it lives.
 //	SOAK-4  Five seconds after the last fault is over every node has the newest of both sources: by the plane's word, by the worker's answer, and for requests.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/berth-proxy/berth/tests/e2e/rig"
 	"github.com/berth-proxy/berth/tests/harness/haproxy"
+	"github.com/berth-proxy/berth/tests/loadgen"
 )
 
 // worker is the process that takes the traffic, master the one that started it, and everybody all of them.
@@ -131,20 +132,21 @@ func portTaken(r *Run, n *node, random *rand.Rand) (func() error, error) {
 	return taken.Close, nil
 }
 
-func workerFrozen(_ *Run, n *node, _ *rand.Rand) (func() error, error) {
+// workerFrozen stops the worker for a moment. An idle connection whose time was over meanwhile is closed when it goes on, with the request that has arrived on it.
+func workerFrozen(r *Run, n *node, _ *rand.Rand) (func() error, error) {
 	id, err := n.Worker()
-	if err == nil {
-		err = syscall.Kill(id.PID, syscall.SIGSTOP)
-	}
 	if err != nil {
 		return nil, err
 	}
+	over := r.account.openOnly(n.number-1, "worker frozen", loadgen.Race)
+	err = syscall.Kill(id.PID, syscall.SIGSTOP)
 	return func() error {
+		defer r.untilServed(n, over, haproxy.Identity{})
 		if id.Alive() {
 			return syscall.Kill(id.PID, syscall.SIGCONT)
 		}
 		return nil
-	}, nil
+	}, err
 }
 
 // socketAway moves the worker's socket away for a while. A new worker may have made one meanwhile.

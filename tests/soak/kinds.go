@@ -26,7 +26,7 @@ type Kind struct {
 	do func(r *Run, n *node, random *rand.Rand) (end func() error, err error)
 }
 
-// whatever is taken.
+// What faults take.
 const (
 	agent    = "agent"
 	traffic  = "haproxy"
@@ -36,6 +36,7 @@ const (
 	plane    = "plane"
 	objects  = "objects"
 	revision = "revision"
+	pod      = "pod"
 	away     = "away"
 )
 
@@ -77,6 +78,7 @@ func Kinds(smallDisk bool) []Kind {
 		{Name: "plane killed, source empty when it is back", Where: OnPlane, Takes: []string{plane, away}, Least: 1 * s, Most: 5 * s, do: planeKilledSourceEmpty},
 		{Name: "plane frozen", Where: OnPlane, Takes: []string{plane}, Least: 500 * ms, Most: 6 * s, do: planeFrozen},
 		{Name: "source away", Where: OnSource, Takes: []string{away}, Least: 500 * ms, Most: 6 * s, do: sourceAway},
+		{Name: "pod killed", Where: OnSource, Takes: []string{pod}, Least: 500 * ms, Most: 4 * s, do: podKilled},
 		{Name: "file broken", Where: OnSource, Takes: []string{objects}, Least: 500 * ms, Most: 6 * s, do: fileBroken},
 		{Name: "revision that HAProxy refuses", Where: OnSource, Takes: []string{revision}, Least: 1 * s, Most: 6 * s, do: refusedRevision},
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/berth-proxy/berth/tests/e2e/rig"
@@ -147,9 +148,9 @@ func (r *Run) keep() {
 	texts := map[string]string{"plane.log": r.Plane.Log()}
 	for _, n := range r.nodes {
 		texts[n.Node.Node+".log"] = n.Log()
-		for _, name := range []string{"haproxy.cfg", "haproxy.log", "journal"} {
+		for _, name := range []string{"haproxy.cfg", "haproxy.log", "journal/log"} {
 			text, _ := os.ReadFile(filepath.Join(n.StateDir, name))
-			texts[n.Node.Node+"-"+name] = string(text)
+			texts[n.Node.Node+"-"+strings.ReplaceAll(name, "/", "-")] = string(text)
 		}
 		if answer, err := haproxy.Ask(n.WorkerSocket(), "show servers state"); err == nil {
 			texts[n.Node.Node+"-servers"] = answer

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"syscall"
 
 	"github.com/berth-proxy/berth/tests/cluster"
@@ -82,14 +83,21 @@ func sourceAway(r *Run, _ *node, _ *rand.Rand) (func() error, error) {
 	return func() error { return os.Rename(aside, r.westPath) }, nil
 }
 
-// fileBroken breaks the file of a route that nothing else changes.
+// fileBroken breaks the file of a route that nothing else changes, or has it lead nowhere.
 func fileBroken(r *Run, _ *node, random *rand.Rand) (func() error, error) {
 	at, name := r.Cluster, "web"
 	if random.IntN(2) == 0 {
 		at, name = r.west, "west"
 	}
 	texts := []string{"kind: Ingress\nmetadata: {name: web", "", "\x00\xff", "{}: ]"}
-	err := at.Write("ingress_"+rig.Namespace+"_"+name+".yaml", []byte(texts[random.IntN(len(texts))]))
+	file := "ingress_" + rig.Namespace + "_" + name + ".yaml"
+	var err error
+	if n := random.IntN(len(texts) + 1); n < len(texts) {
+		err = at.Write(file, []byte(texts[n]))
+	} else {
+		path := filepath.Join(string(at.Dir), file)
+		err = errors.Join(os.Symlink("nowhere", path+".new"), os.Rename(path+".new", path))
+	}
 	return func() error { return at.AddRoute(rig.Route(name)) }, err
 }
 

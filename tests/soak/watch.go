@@ -17,38 +17,25 @@ import (
 type watch struct {
 	run *Run
 
-	mu sync.Mutex // guards what follows
-	// published are what the plane was seen to have published of each beacon, oldest first.
-	published map[string][]publication
-	nodes     []*watched
+	mu    sync.Mutex // guards what follows
+	nodes []*watched
 	// waiting are faults that are over, and whose next change is not yet in all of their nodes' workers.
 	waiting []*recovering
 	asked   int // of the plane
 }
 
-// A publication says that a beacon's table of a version has a tick.
-type publication struct {
-	version version
-	tick    int
-}
-
-type version struct{ epoch, number uint64 }
-
-func (v version) less(o version) bool {
-	return v.epoch < o.epoch || v.epoch == o.epoch && v.number < o.number
-}
-
 // watched is what is known of a node.
 type watched struct {
-	// worker is the pid that it reported last, and first the generation that was reported when this pid was new: what is reported later is of this worker for sure.
+	// worker is the pid that it reported last, and first the digest of the generation that was reported when this pid was new: another one is of this worker for sure.
 	worker int64
-	first  version
+	first  string
 	// floor is, of each beacon, what the node has reported as applied of this worker.
 	floor map[string]int
 	// has is what the worker answered last, by beacon, and seats are the slots of all endpoints then.
-	has   map[string]int
-	seats map[string]string
-	looks int
+	has     map[string]int
+	seats   map[string]string
+	looks   int
+	reports int // that raised the floor
 }
 
 // recovering is a fault that is over.
@@ -66,7 +53,7 @@ const (
 )
 
 func newWatch(r *Run) *watch {
-	w := &watch{run: r, published: map[string][]publication{}}
+	w := &watch{run: r}
 	for range r.nodes {
 		w.nodes = append(w.nodes, &watched{floor: map[string]int{}, has: map[string]int{}})
 	}
@@ -88,14 +75,25 @@ func (w *watch) start(ctx context.Context) {
 	}
 }
 
-// ask asks the plane what it has published, and then what the nodes have applied of it. A plane that is away answers nothing, and nothing is looked at then.
+// ask asks the plane for the beacons' ticks, then for the digest of all of its tables, and then what the nodes have reported: a node with that digest has these ticks, or newer
+// ones. (Its number alone does not say so: while a source is missing, a node keeps that source's tables as it has them.) A plane that is away answers nothing, and nothing is
+// looked at then.
 func (w *watch) ask() {
+	ticks := map[string]int{}
 	for _, b := range w.run.churn.beacons {
 		answer, err := w.backend(b.backend)
 		if err != nil {
 			return
 		}
-		w.publish(b, answer)
+		for _, s := range answer.GetSlots() {
+			if s.GetState() == adminv1.SlotState_SLOT_STATE_READY {
+				ticks[b.backend] = max(ticks[b.backend], tickOf(s.GetAddress(), uint16(s.GetPort())))
+			}
+		}
+	}
+	newest, err := w.run.FleetState(fleet)
+	if err != nil {
+		return
 	}
 	nodes, err := w.run.Ask()
 	if err != nil {
@@ -106,7 +104,7 @@ func (w *watch) ask() {
 	w.asked++
 	for i, n := range w.run.nodes {
 		if seen := nodes[n.Node.Node]; seen != nil {
-			w.reportedLocked(w.nodes[i], seen)
+			w.nodes[i].reported(seen, newest.GetGeneration().GetDigest(), ticks)
 		}
 	}
 }
@@ -117,54 +115,28 @@ func (w *watch) backend(name string) (*adminv1.GetBackendResponse, error) {
 	return w.run.Admin().GetBackend(ctx, &adminv1.GetBackendRequest{Fleet: fleet, Backend: name})
 }
 
-// publish notes of which tick a beacon's table is.
-func (w *watch) publish(b *beacon, answer *adminv1.GetBackendResponse) {
-	newest := 0
-	for _, s := range answer.GetSlots() {
-		if s.GetState() == adminv1.SlotState_SLOT_STATE_READY {
-			newest = max(newest, tickOf(s.GetAddress(), uint16(s.GetPort())))
-		}
-	}
-	v := versionOf(answer.GetBackend().GetChanged())
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	all := w.published[b.backend]
-	if n := len(all); n == 0 || all[n-1].version != v {
-		w.published[b.backend] = append(all[max(0, n-maxPublished):], publication{v, newest})
-	}
-}
-
-// maxPublished bounds what is remembered; a node is never so far behind.
-const maxPublished = 2000
-
-func versionOf(m *adminv1.Mark) version { return version{m.GetEpoch(), m.GetNumber()} }
-
-// reportedLocked takes up what a node has reported as applied.
-func (w *watch) reportedLocked(n *watched, seen *adminv1.Node) {
-	now := versionOf(seen.GetGeneration())
+// reported takes up what a node has reported as applied.
+func (n *watched) reported(seen *adminv1.Node, newest string, ticks map[string]int) {
+	digest := seen.GetGeneration().GetDigest()
 	if seen.GetWorkerPid() != n.worker {
-		n.worker, n.first, n.floor = seen.GetWorkerPid(), now, map[string]int{}
+		n.worker, n.first, n.floor = seen.GetWorkerPid(), digest, map[string]int{}
 	}
-	if seen.GetDirty() {
+	if seen.GetDirty() || digest != newest || digest == n.first {
 		return
 	}
-	for name, all := range w.published {
-		for _, p := range slices.Backward(all) {
-			if n.first.less(p.version) && !now.less(p.version) {
-				n.floor[name] = max(n.floor[name], p.tick)
-				break
-			}
-		}
+	n.reports++
+	for name, tick := range ticks {
+		n.floor[name] = max(n.floor[name], tick)
 	}
 }
 
-// seatsOf are the slots of the services' endpoints that take traffic, by backend and address. The further routes are left out: a backend that goes and comes again has a
-// new table, and a worker may never have been without the old one.
+// seatsOf are the slots of the services' ready endpoints, by backend and address. One that drains may have to give its slot up, and be given another later. The further routes are
+// left out: a backend that goes and comes again has a new table, and a worker may never have been without the old one.
 func (w *watch) seatsOf(servers []haproxy.Server) map[string]string {
 	seats := map[string]string{}
 	for _, s := range servers {
 		ours := slices.ContainsFunc(services, func(name string) bool { return strings.HasSuffix(s.Backend, rig.Namespace+"_"+name+"_80") })
-		if ours && s.State != haproxy.Maint && s.Address.Addr().String() != nobody {
+		if ours && s.State == haproxy.Ready && s.Address.Addr().String() != nobody {
 			seats[s.Backend+" "+s.Address.String()] = s.Name
 		}
 	}
@@ -256,9 +228,9 @@ func (w *watch) recoveredLocked(i int, at time.Time) {
 func (w *watch) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	text := fmt.Sprintf("the plane was asked %d times, the workers", w.asked)
+	text := fmt.Sprintf("the plane was asked %d times; the workers, and how often they were known to have the newest:", w.asked)
 	for _, n := range w.nodes {
-		text += fmt.Sprintf(" %d", n.looks)
+		text += fmt.Sprintf(" %d and %d,", n.looks, n.reports)
 	}
-	return text + " times"
+	return strings.TrimSuffix(text, ",")
 }
