@@ -49,7 +49,7 @@ func BenchmarkFanOutBeside(b *testing.B) {
 
 // One operation is so many turns, each of so many moves without the nodes that misbehave and as many with them.
 const (
-	turns  = 5
+	turns  = 10
 	around = 20
 )
 
