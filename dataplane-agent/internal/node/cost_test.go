@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -93,6 +94,36 @@ func (m *machine) written() float64 {
 	return float64(size)
 }
 
+// growth returns a function that waits, without allocating, until the journal has grown.
+func (m *machine) growth() func() {
+	m.t.Helper()
+	f, err := os.Open(m.socket("journal/log"))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	ticks := time.NewTicker(500 * time.Microsecond)
+	m.t.Cleanup(func() { ticks.Stop(); _ = f.Close() })
+	var now syscall.Stat_t
+	size := func() int64 {
+		if err := syscall.Fstat(int(f.Fd()), &now); err != nil {
+			m.t.Fatal(err)
+		}
+		return now.Size
+	}
+	before := size()
+	return func() {
+		for left := 40000; ; left-- {
+			if s := size(); s > before {
+				before = s
+				return
+			}
+			if <-ticks.C; left == 0 {
+				m.t.Fatal("the journal has not grown for 20 s")
+			}
+		}
+	}
+}
+
 // P8: one slot in a fleet of ten thousand backends costs the node what it costs in a fleet of ten, its journal's record included. It runs alone, as it counts.
 func TestOneSlotCostsTheSameInAFleetOfAnySize(t *testing.T) {
 	type cost struct{ allocs, bytes, journal float64 }
@@ -100,6 +131,7 @@ func TestOneSlotCostsTheSameInAFleetOfAnySize(t *testing.T) {
 		m, a, s := fleet(t, backends)
 		defer a.stop()
 		journal := m.written()
+		grows := m.growth()
 		const changes = 50
 		best := cost{math.Inf(1), math.Inf(1), 0} // HAProxy is asked once more where it shows a change late, which depends on the machine's load
 		const rounds = 6
@@ -110,7 +142,7 @@ func TestOneSlotCostsTheSameInAFleetOfAnySize(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			for _, u := range moves {
 				a.apply(u)
-				<-time.After(5 * time.Millisecond) // the journal writes each change by itself then, however long HAProxy takes
+				grows() // so that the journal writes each change by itself, however long HAProxy and the disk take
 			}
 			runtime.ReadMemStats(&after)
 			best.allocs = min(best.allocs, float64(after.Mallocs-before.Mallocs)/changes)
