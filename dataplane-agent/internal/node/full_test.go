@@ -20,10 +20,10 @@ func TestAFullDiskIsTriedLessAndLess(t *testing.T) {
 	n.reload.spacing = n.cfg.ReloadSpacing
 	full := taskResult{err: disk.ErrWrite, code: fleetv1.Code_CODE_DISK}
 	now := time.Now()
-	for _, want := range []time.Duration{2, 4, 8, 16, 30, 30} {
+	for _, want := range []int{2, 4, 8, 16, 30, 30} {
 		n.filesWritten(now, &task{}, full)
 		due := n.filesBehind.Add(n.cfg.RefreshFiles).Sub(now)
-		if due != want*time.Second {
+		if due.Seconds() != float64(want) {
 			t.Errorf("the next try is after %s, want %d s", due, want)
 		}
 		if told := n.box.Take().Failed; want == 2 && told.GetCode() != fleetv1.Code_CODE_DISK || want == 4 && told != nil {
