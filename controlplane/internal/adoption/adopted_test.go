@@ -179,6 +179,14 @@ func TestADOPT4LiesDoNotGetIntoATable(t *testing.T) {
 	}
 }
 
+// ADOPT-4: numbers that a plane could not count on from are told by nobody who has them from a plane.
+func TestADOPT4NumbersAreBounded(t *testing.T) {
+	a := adopt(t, snapshot.Version{Epoch: 1, Number: 1 << 62}, &snapshot.Table{Backend: "web", Version: snapshot.Version{Epoch: 1, Number: 1 << 62}, Slots: make([]snapshot.Slot, 4)})
+	if a.Generation != MaxNumber {
+		t.Errorf("the plane would go on from %d", a.Generation)
+	}
+}
+
 // ADOPT-4: the slots that nodes make the plane reserve beyond what it would by itself are bounded for the fleet as a whole.
 func TestADOPT4LengthsAreBoundedTogether(t *testing.T) {
 	var tables []*snapshot.Table

@@ -42,6 +42,10 @@ const (
 	maxTold   = 4 << 20
 )
 
+// MaxNumber is how far nodes may push the numbers of a plane that starts: it goes on above what they tell of, up to this. From there to the end of the counter there is room for
+// every generation that a plane will ever publish, and numbers stay exact where JSON makes floats of them.
+const MaxNumber = 1 << 53
+
 // Fleet is what the nodes of one fleet hold, as far as they were met and asked. It is safe for use by several goroutines.
 type Fleet struct {
 	timing Timing
@@ -54,7 +58,7 @@ type Fleet struct {
 	questions map[snapshot.Digest]*question
 	// holders counts the nodes that are there by what they hold.
 	holders map[wire.Marks]int
-	// highest are the numbers of both clocks that nobody has told of a higher one.
+	// highest are the highest numbers of both clocks that somebody has told of, up to MaxNumber.
 	highestRevision, highestGeneration uint64
 	// best are the tables to be adopted; told and tables count what is kept.
 	best         map[string]winner
@@ -109,8 +113,8 @@ func (f *Fleet) Meet(name string, held wire.Marks, canBeAsked bool, now time.Tim
 		f.present = now
 	}
 	f.holders[held]++
-	f.highestRevision = max(f.highestRevision, held.Revision.Version.Number)
-	f.highestGeneration = max(f.highestGeneration, held.Generation.Version.Number)
+	f.highestRevision = max(f.highestRevision, min(held.Revision.Version.Number, MaxNumber))
+	f.highestGeneration = max(f.highestGeneration, min(held.Generation.Version.Number, MaxNumber))
 	h.question = f.questionOf(held.Generation)
 	if q := h.question; q != nil {
 		q.holders++

@@ -115,17 +115,21 @@ func stamp(d snapshot.GenerationDelta, old *Head) snapshot.GenerationDelta {
 	return stamped
 }
 
-// RaiseEpoch makes the log's epoch one more than above, which somebody has told of, unless it is higher already. Both clocks are renumbered
+// MaxEpoch is the last epoch. A node that tells of it pushes no plane out of what nodes may tell of: whoever comes to it stays in it, and no node refuses an update of the
+// epoch that it has seen itself.
+const MaxEpoch = 1 << 53
+
+// RaiseEpoch makes the log's epoch one more than above, which somebody has told of, unless it is higher already or the last. Both clocks are renumbered
 // into it; nothing is sent again, because identity is the digest.
 func (l *Log) RaiseEpoch(above uint64) *Head {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	old := l.Head()
-	if old.Epoch > above {
+	if old.Epoch > above || old.Epoch == MaxEpoch {
 		return old
 	}
 	next := *old
-	next.Epoch = above + 1
+	next.Epoch = min(above, MaxEpoch-1) + 1
 	if old.Published() {
 		next.Revision = old.Revision.Apply(snapshot.RevisionDelta{}, renumber(old.Revision.Version, next.Epoch))
 		next.Generation = old.Generation.Apply(snapshot.GenerationDelta{}, renumber(old.Generation.Version, next.Epoch))

@@ -249,6 +249,9 @@ func TestLOG3ARaisedEpochSendsNothing(t *testing.T) {
 	if l.RaiseEpoch(9) != raised || l.RaiseEpoch(2) != raised {
 		t.Error("an epoch that is not higher raised it")
 	}
+	if h := New(Limits{}).RaiseEpoch(MaxEpoch); h.Epoch != MaxEpoch {
+		t.Errorf("above the last epoch is %d", h.Epoch)
+	}
 	next := l.Publish(snapshot.RevisionDelta{}, slotDelta("a", 4, 1, slot(2)), at(2), at(2))
 	_, shared, _, _ := l.Since(stateOf(first).marks(), true)
 	if u := decode(t, shared); u.ChangesRevision() || u.To.Generation != next.Marks().Generation {

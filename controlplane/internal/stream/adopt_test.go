@@ -132,7 +132,7 @@ func TestLiesAboutPositionsEndTheStream(t *testing.T) {
 			return f
 		}),
 		"a version beyond counting": frames(func(f []*fleetv1.Positions) []*fleetv1.Positions {
-			f[0].GetTables()[0].Version = &fleetv1.Version{Epoch: 3, Number: maxVersion + 1}
+			f[0].GetTables()[0].Version = &fleetv1.Version{Epoch: 3, Number: maxNumber + 1}
 			return f
 		}),
 		"a slot twice": frames(func(f []*fleetv1.Positions) []*fleetv1.Positions {

@@ -103,8 +103,8 @@ func (x *session) oldEpoch(m *fleetv1.Received) error {
 		return nil
 	}
 	before := x.head.Epoch
-	if x.head = x.fleet.Log.RaiseEpoch(m.GetEpoch()); x.head.Epoch == before && m.GetEpoch() < before {
-		// It was told of a higher epoch than the one that it refuses.
+	if x.head = x.fleet.Log.RaiseEpoch(m.GetEpoch()); x.head.Epoch == before {
+		// It was told of an epoch that it cannot refuse.
 		return x.distrust(m, trustMarksAgain)
 	}
 	x.log.Info().Uint64("epoch", x.head.Epoch).Msg("the epoch was raised above one that the node has seen")

@@ -6,6 +6,8 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/berth-proxy/berth/api/snapshot"
+	"github.com/berth-proxy/berth/api/wire"
+	"github.com/berth-proxy/berth/controlplane/internal/changelog"
 	fleetv1 "github.com/berth-proxy/berth/proto/berth/fleet/v1"
 )
 
@@ -100,4 +102,54 @@ func TestAnAbsurdEpochIsRefused(t *testing.T) {
 	if p.log.Head() != head {
 		t.Errorf("the epoch is %d", p.log.Head().Epoch)
 	}
+}
+
+// A node that tells of the last epoch costs the others nothing: neither on this plane nor on one that starts anew.
+func TestALieAboutTheEpochCostsNobodyElse(t *testing.T) {
+	p := startPlane(t, quick)
+	p.revise("web", "roundrobin")
+	good := p.connect(nothing())
+	good.welcome()
+	good.take()
+	liar := p.connect(nothing(), named("liar"), func(h *fleetv1.Hello) { h.Epoch = changelog.MaxEpoch })
+	if w := liar.welcome(); w.GetEpoch() != changelog.MaxEpoch {
+		t.Fatalf("welcomed with epoch %d", w.GetEpoch())
+	}
+	for pod := range 2 {
+		p.fill("web", pod, pod)
+		good.take()
+		good.applied()
+	}
+	// A number that this plane has counted to after a lie about numbers is none that a node could be refused for.
+	head := stateOf(p.fill("web", 2, 2))
+	good.take()
+	far := snapshot.Version{Epoch: changelog.MaxEpoch, Number: maxNumber}
+	held := state{head.rev.Apply(snapshot.RevisionDelta{}, far), head.gen.Apply(snapshot.GenerationDelta{}, far)}
+
+	anew := startPlane(t, quick)
+	newest := anew.publish(revision("web", "random"), generation("web", 3, 3))
+	back := anew.connect(held)
+	if w := back.welcome(); w.GetEpoch() != changelog.MaxEpoch {
+		t.Fatalf("welcomed back with epoch %d", w.GetEpoch())
+	}
+	question := back.next().GetAskBuckets()
+	if question == nil {
+		t.Fatal("not asked what differs")
+	}
+	back.send(&fleetv1.SyncRequest{Message: &fleetv1.SyncRequest_Buckets{Buckets: wire.Buckets(question, back.rev, back.gen)}})
+	back.take()
+	back.has(newest)
+	back.quiet()
+}
+
+// A node that refuses the very epoch that it tells of is not sent the same for ever.
+func TestAnEpochThatCannotBeRaisedIsNoReasonToSendAgain(t *testing.T) {
+	p := startPlane(t, quick)
+	p.revise("web", "roundrobin")
+	c := p.connect(nothing(), func(h *fleetv1.Hello) { h.Epoch = changelog.MaxEpoch })
+	c.welcome()
+	for range 4 {
+		c.received(c.update(), fleetv1.Code_CODE_OLD_EPOCH, func(r *fleetv1.Received) { r.Epoch = changelog.MaxEpoch })
+	}
+	c.endsWith(codes.Internal)
 }

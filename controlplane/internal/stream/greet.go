@@ -11,13 +11,14 @@ import (
 
 	"github.com/berth-proxy/berth/api/snapshot"
 	"github.com/berth-proxy/berth/api/wire"
+	"github.com/berth-proxy/berth/controlplane/internal/changelog"
 	"github.com/berth-proxy/berth/controlplane/internal/node"
 	fleetv1 "github.com/berth-proxy/berth/proto/berth/fleet/v1"
 )
 
-// maxVersion bounds the epochs and numbers that a node may tell of. The plane goes on above them, so this is how far a node may push them: a plane that
-// publishes a million times a second from there on has still 292,000 years until 2^63, and the numbers stay exact where JSON makes floats of them.
-const maxVersion = 1 << 53
+// maxNumber bounds the numbers that a node may tell of. It is above all that a node may push a plane to (adoption.MaxNumber) by more than any plane counts, so that nobody is
+// refused for what a plane has given him because another node has lied; nor is one for its epoch, which ends at changelog.MaxEpoch for planes, too.
+const maxNumber = 1 << 62
 
 // greet waits for the Hello, makes the session that of its node, and has the Welcome sent.
 func (x *session) greet() error {
@@ -78,16 +79,19 @@ func (x *session) introduce(h *fleetv1.Hello) error {
 	return nil
 }
 
-// checkVersions refuses what no plane has ever counted to.
+// checkVersions refuses what no plane can have counted to.
 func checkVersions(epoch uint64, marks ...wire.Marks) error {
-	highest := epoch
+	number := uint64(0)
 	for _, m := range marks {
 		for _, v := range []snapshot.Version{m.Revision.Version, m.Generation.Version} {
-			highest = max(highest, v.Epoch, v.Number)
+			epoch, number = max(epoch, v.Epoch), max(number, v.Number)
 		}
 	}
-	if highest > maxVersion {
-		return status.Errorf(codes.InvalidArgument, "%d is no epoch or number that a plane can have given", highest)
+	switch {
+	case epoch > changelog.MaxEpoch:
+		return status.Errorf(codes.InvalidArgument, "%d is no epoch that a plane can have given", epoch)
+	case number > maxNumber:
+		return status.Errorf(codes.InvalidArgument, "%d is no number that a plane can have given", number)
 	}
 	return nil
 }

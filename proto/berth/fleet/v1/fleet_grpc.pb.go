@@ -30,7 +30,8 @@
 //     an answer are for finding the plane's own endpoints again, and enter no configuration. The digests of its tables add up to that of its generation; else the plane ends with INVALID_ARGUMENT.
 //   * While a source has not been read (code FROZEN), a node that holds a revision is sent changes of the generation only, in the tables of the sources that have been read. The
 //     marks of such updates are those of all that the node holds, other tables included.
-//   * Epochs and numbers are at most 2^53. A node that tells of a higher one is refused with INVALID_ARGUMENT.
+//   * Epochs are at most 2^53 and numbers 2^62. A node that tells of a higher one is refused with INVALID_ARGUMENT. A plane that starts goes on above numbers up to 2^53 only, and one
+//     whose nodes tell of the last epoch stays in that, so that what a node tells pushes no other out of what may be told.
 //   * Both sides send a Heartbeat when they have sent nothing for 5 s. A peer that has heard nothing for 20 s ends the stream (UNAVAILABLE); a large message is heard while it comes
 //     in. The plane's heartbeat names the newest versions, so that a node that is behind knows it.
 //   * No answer (Received, Buckets, Inspected, Positions) within 60 s of an update's last frame or of the question ends the stream, and so does a message that the node does not read for
