@@ -27,6 +27,9 @@ type learning struct {
 	holds   map[string]bool
 	// frozen says that nodes have a revision that the plane has not, and keep the tables of the sources that were not read.
 	frozen bool
+	// aside are the endpoints of those sources, asideFor, which wait for its end.
+	aside    map[string]compile.Backend
+	asideFor []string
 	// thawing says that this ends just now.
 	thawing bool
 	// tried is what was last found not to be wanted as it is.
@@ -123,19 +126,29 @@ func (e *Engine) sourceOf(backend string) string {
 	return found
 }
 
-// flowing are the endpoints that may be published: while the fleet is frozen, those of the sources that were read.
-func (e *Engine) flowing(f *fleet) map[string]compile.Backend {
-	if !f.frozen {
-		return f.endpoints
+// setAside leaves in a fleet's endpoints those that may be published: while it is frozen, of the sources that were read. The others wait beside them, so that they are looked at
+// once and not with every change of the rest (P8), and come back when there is news of these sources.
+func (e *Engine) setAside(f *fleet) {
+	var unread []string
+	if f.frozen {
+		unread = e.unreadOf(f)
 	}
-	unread := e.unreadOf(f)
-	flow := map[string]compile.Backend{}
+	if !slices.Equal(unread, f.asideFor) {
+		maps.Copy(f.aside, f.endpoints) // what was compiled last is the newest
+		f.endpoints, f.aside, f.asideFor = f.aside, map[string]compile.Backend{}, unread
+	}
+	if len(unread) == 0 {
+		return
+	}
 	for name, b := range f.endpoints {
-		if !slices.Contains(unread, e.sourceOf(name)) {
-			flow[name] = b
+		if slices.Contains(unread, e.sourceOf(name)) {
+			f.aside[name] = b
+			delete(f.endpoints, name)
 		}
 	}
-	return flow
+	if len(f.endpoints) == 0 {
+		f.endpointsSeen = time.Time{} // it was of what waits
+	}
 }
 
 // seat seats the endpoints of one backend, from the table that was told if one was, and else from the published one.

@@ -13,7 +13,7 @@
 //	       their slots, nothing is published that could take something away from a node that holds a revision from before the plane's start: such a fleet is
 //	       frozen, and only the tables of the other sources are published. A fleet of which no node does gets what is readable, two seconds after the start.
 //	ENG-3  The table of a backend that left the revision stays, and follows its pods, until no node runs or holds a revision that has it.
-//	ENG-4  A change of one backend's endpoints costs the work of one backend (P8).
+//	ENG-4  A change of one backend's endpoints costs the work of one backend (P8), also while much else waits for a source.
 //	ENG-5  A table shrinks only in a step in which nodes reload anyway.
 //	ENG-6  A plane that has started with nothing seats from the positions that its nodes tell (P12): who is there stays in its slot, only slots of those that
 //	       came or went change, and its numbers go on above theirs. What it publishes before is for people to see; no node is sent it. Who comes late moves

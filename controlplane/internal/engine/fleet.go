@@ -33,7 +33,7 @@ type fleet struct {
 
 func newFleet(name string, log *changelog.Log, a *adoption.Fleet) *fleet {
 	return &fleet{
-		name: name, log: log, learning: learning{adoption: a, adopting: true, compiled: map[string]compile.Backend{}},
+		name: name, log: log, learning: learning{adoption: a, adopting: true, compiled: map[string]compile.Backend{}, aside: map[string]compile.Backend{}},
 		endpoints: map[string]compile.Backend{}, policies: map[string]slots.Policy{}, retired: map[string]snapshot.Version{},
 	}
 }
@@ -46,9 +46,11 @@ func (f *fleet) note(fc compile.FleetChange) {
 	if len(fc.Endpoints) > 0 {
 		f.endpointsSeen = earlier(f.endpointsSeen, fc.Seen)
 	}
-	if f.revision.Empty() {
+	switch {
+	case fc.Revision.Empty(): // the usual change; while the fleet is frozen a whole revision waits, which is not to be copied for it
+	case f.revision.Empty():
 		f.revision = fc.Revision
-	} else {
+	default:
 		f.revision = f.revision.Merge(fc.Revision)
 	}
 	maps.Copy(f.endpoints, fc.Endpoints)
@@ -68,22 +70,20 @@ func earlier(a, b time.Time) time.Time {
 // publish publishes what is compiled, with the revision or without.
 func (e *Engine) publish(f *fleet, withRevision bool, now time.Time) {
 	before := f.log.Head()
-	endpoints := e.flowing(f)
-	if len(endpoints) == 0 && (!withRevision || f.revision.Empty() && before.Published()) {
+	e.setAside(f)
+	if len(f.endpoints) == 0 && (!withRevision || f.revision.Empty() && before.Published()) {
 		return
 	}
 	var revision snapshot.RevisionDelta
 	seen := f.endpointsSeen
-	if len(endpoints) == len(f.endpoints) {
-		f.endpointsSeen = time.Time{}
-	}
+	f.endpointsSeen = time.Time{}
 	if withRevision {
 		seen = earlier(seen, f.revisionSeen)
 		revision, f.revision, f.revisionSeen = f.revision, snapshot.RevisionDelta{}, time.Time{}
 	}
 	at := before.NextGeneration()
-	generation := f.seat(endpoints, at)
-	e.seated(f, endpoints)
+	generation := f.seat(f.endpoints, at)
+	e.seated(f)
 	// A plane that has just started does not know that nodes reload for its revision: they may have it.
 	if reloads(revision) && f.adopted == nil {
 		f.shrink(before.Generation, generation, at)
@@ -96,22 +96,16 @@ func (e *Engine) publish(f *fleet, withRevision bool, now time.Time) {
 	}
 }
 
-// seated notes that these endpoints have been seated.
-func (e *Engine) seated(f *fleet, endpoints map[string]compile.Backend) {
-	for name, b := range endpoints {
+// seated notes that the endpoints have been seated.
+func (e *Engine) seated(f *fleet) {
+	for name, b := range f.endpoints {
 		f.policies[name] = b.Policy
 		if len(b.Endpoints) > snapshot.MaxSlots {
 			e.config.Log.Warn().Str("fleet", f.name).Str("backend", name).Int("endpoints", len(b.Endpoints)).Int("slots", snapshot.MaxSlots).
 				Msg("the backend has more endpoints than a table can hold; those that came last get no traffic")
 		}
 	}
-	if len(endpoints) == len(f.endpoints) {
-		clear(f.endpoints)
-		return
-	}
-	for name := range endpoints {
-		delete(f.endpoints, name)
-	}
+	clear(f.endpoints)
 }
 
 // Seat assigns the slots of each backend, from the tables so far. at is the generation that they will be.
@@ -175,6 +169,7 @@ func (e *Engine) release(f *fleet, now time.Time) {
 		names = append(names, name)
 		delete(f.retired, name)
 		delete(f.policies, name)
+		delete(f.compiled, name) // until a node comes, which may be days
 		if f.log.Head().Generation.Table(name) != nil {
 			gone.Tables[name] = snapshot.TableDelta{Removed: true}
 		}
