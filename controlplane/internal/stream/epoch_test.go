@@ -32,6 +32,25 @@ func TestAHelloRaisesTheEpoch(t *testing.T) {
 	}
 }
 
+// What a node holds when a plane has just started may be just what this plane has made of the same sources, under the same numbers. It is another plane's
+// all the same, which may still be there and counting.
+func TestAPlaneThatAdoptsGoesAboveItsEqual(t *testing.T) {
+	p := startPlane(t, quick)
+	p.revise("web", "roundrobin")
+	head := p.fill("web", 0, 1)
+	p.adopts()
+	c := p.connect(stateOf(head), func(h *fleetv1.Hello) { h.Epoch = head.Epoch })
+	if w := c.welcome(); w.GetEpoch() != head.Epoch+1 {
+		t.Errorf("welcomed with epoch %d by a plane of epoch %d", w.GetEpoch(), head.Epoch)
+	}
+	c.asked()
+	p.adopted()
+	c.quiet()
+	if again := p.connect(stateOf(head), func(h *fleetv1.Hello) { h.Epoch = head.Epoch + 1 }).welcome(); again.GetEpoch() != head.Epoch+1 {
+		t.Errorf("a node that comes back is welcomed with epoch %d", again.GetEpoch())
+	}
+}
+
 func TestAnOldEpochIsRaisedAndSentAgain(t *testing.T) {
 	p := startPlane(t, quick)
 	head := p.revise("web", "roundrobin")

@@ -65,10 +65,11 @@ func (x *session) foreign() bool {
 	return !digest.IsZero() && !x.fleet.Log.KnowsRevision(digest)
 }
 
-// meet raises the log's epoch above what the node has from another plane, and returns the head.
+// meet raises the log's epoch above what the node has from another plane, and returns the head. While the fleet adopts, this plane has sent nothing yet: what
+// the node has is another's, be it the very same.
 func (x *session) meet(log *changelog.Log) *changelog.Head {
 	head := log.Head()
-	if epoch := max(x.epoch, x.held.Epoch()); epoch > head.Epoch || epoch == head.Epoch && x.contradicts(head) {
+	if epoch := max(x.epoch, x.held.Epoch()); epoch > head.Epoch || epoch == head.Epoch && (x.fleet.Adopting || x.contradicts(head)) {
 		head = log.RaiseEpoch(epoch)
 		x.log.Info().Uint64("epoch", head.Epoch).Msg("the epoch was raised above one that the node has from another plane")
 	}
