@@ -12,4 +12,5 @@
 //	ADOPT-4  What a node tells decides who sits where and nothing else: no address, port, name or weight of it gets into a table, a time in the future
 //	         counts as now, and lengths are bounded for the fleet as a whole.
 //	ADOPT-5  The wait ends: when its time is over, when no answer is due any longer, and each answer is due for a bounded time.
+//	ADOPT-6  What is kept of answers that are not complete is bounded for the fleet as a whole, however many nodes are asked and go on telling.
 package adoption

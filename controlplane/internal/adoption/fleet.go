@@ -40,6 +40,8 @@ const (
 	// maxTables is how many digests of tables are remembered, maxTold how many slots.
 	maxTables = 1 << 20
 	maxTold   = 4 << 20
+	// maxUnderWay is how many bytes there may be of answers that are not complete: some honest ones of the largest size.
+	maxUnderWay = 512 << 20
 )
 
 // MaxNumber is how far nodes may push the numbers of a plane that starts: it goes on above what they tell of, up to this. From there to the end of the counter there is room for
@@ -63,6 +65,7 @@ type Fleet struct {
 	// best are the tables to be adopted; told and tables count what is kept.
 	best         map[string]winner
 	told, tables int
+	underWay     int
 	conflicts    int
 	closed       bool
 }
@@ -92,6 +95,8 @@ type Holder struct {
 	held     wire.Marks
 	question *question
 	asked    chan struct{}
+	// kept is how many bytes of its answer are.
+	kept int
 }
 
 // New gives a Fleet of which no node has been met. wake is called, without a lock, when the engine has to look again.
@@ -201,10 +206,35 @@ func (h *Holder) Holdings() (Holdings, bool) {
 	return h.question.answer, h.question.known
 }
 
+// Keep says whether there is room for so many bytes more of the node's answer, which are kept until the rest is there (ADOPT-6).
+func (h *Holder) Keep(bytes int) bool {
+	h.fleet.mu.Lock()
+	defer h.fleet.mu.Unlock()
+	if h.fleet.underWay+bytes > maxUnderWay {
+		return false
+	}
+	h.fleet.underWay += bytes
+	h.kept += bytes
+	return true
+}
+
+// Drop says that nothing is kept of the node's answer.
+func (h *Holder) Drop() {
+	h.fleet.mu.Lock()
+	defer h.fleet.mu.Unlock()
+	h.drop()
+}
+
+func (h *Holder) drop() {
+	h.fleet.underWay -= h.kept
+	h.kept = 0
+}
+
 // Answer takes in what the node has told. The positions are of the generation that it was met with.
 func (h *Holder) Answer(p *wire.Positions, now time.Time) {
 	f := h.fleet
 	f.mu.Lock()
+	h.drop()
 	if q := h.question; q != nil && !q.known && f.tables+len(p.Tables) <= maxTables {
 		f.tables += len(p.Tables)
 		q.known, q.answer = true, make(Holdings, len(p.Tables))
@@ -224,6 +254,7 @@ func (h *Holder) Answer(p *wire.Positions, now time.Time) {
 func (h *Holder) Leave(now time.Time) {
 	f := h.fleet
 	f.mu.Lock()
+	h.drop()
 	if f.holders[h.held]--; f.holders[h.held] <= 0 {
 		delete(f.holders, h.held)
 	}

@@ -195,3 +195,26 @@ func TestADOPT2WhatIsToldAfterTheEndIsNotAdopted(t *testing.T) {
 		t.Errorf("the highest number is %d", a.Generation)
 	}
 }
+
+// However many nodes are asked, and whatever they go on telling.
+func TestADOPT6AnswersUnderWayAreBoundedTogether(t *testing.T) {
+	f, p := New(timing, func() {}), told(t, 4)
+	a, b := f.Meet("a", holding(p), true, start), f.Meet("b", holding(told(t, 8)), true, start)
+	if !a.Keep(maxUnderWay) || b.Keep(1) {
+		t.Fatal("all of it is not for one, or more than all of it is for two")
+	}
+	for what, ends := range map[string]func(){
+		"dropped":  a.Drop,
+		"complete": func() { a.Answer(p, start) },
+		"gone":     func() { a.Leave(start) },
+	} {
+		a.Drop()
+		if !a.Keep(maxUnderWay) {
+			t.Fatalf("%s: there is no room before", what)
+		}
+		if ends(); !b.Keep(maxUnderWay) {
+			t.Errorf("%s: it takes room still", what)
+		}
+		b.Drop()
+	}
+}

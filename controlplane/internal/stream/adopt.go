@@ -5,6 +5,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/berth-proxy/berth/api/wire"
 	"github.com/berth-proxy/berth/controlplane/internal/adoption"
@@ -40,7 +41,7 @@ func (x *session) unlearn() {
 	if x.adopting.holder != nil {
 		x.adopting.holder.Leave(time.Now())
 	}
-	x.adopting.fleet, x.adopting.holder = nil, nil
+	x.adopting.fleet, x.adopting.holder, x.adopting.assembler = nil, nil, wire.PositionAssembler{}
 }
 
 // asks is closed when the node is to be asked for its positions; nil when it is not to be any more.
@@ -70,23 +71,28 @@ func (x *session) askPositions(now time.Time) {
 
 // positions takes in a frame of the answer.
 func (x *session) positions(m *fleetv1.Positions) error {
-	if x.adopting.since.IsZero() {
+	a := &x.adopting
+	if a.since.IsZero() {
 		return status.Error(codes.InvalidArgument, "Positions that were not asked for")
 	}
-	told, complete, err := x.adopting.assembler.Add(m)
+	if a.late() {
+		a.drop()
+		if m.GetLast() {
+			a.since = time.Time{}
+		}
+		return nil
+	}
+	if !a.holder.Keep(sizeOf(m)) {
+		return status.Errorf(codes.ResourceExhausted, "the answers of fleet %s are too large together; connect again", x.key.Fleet)
+	}
+	told, complete, err := a.assembler.Add(m)
 	if err != nil {
 		return invalid(err)
 	}
 	if !complete {
 		return nil
 	}
-	x.adopting.since, x.adopting.assembler = time.Time{}, wire.PositionAssembler{}
-	if x.adopting.holder == nil {
-		return nil // the plane has gone on without it
-	}
-	if _, known := x.adopting.holder.Holdings(); known {
-		return nil // another node that holds the same was faster
-	}
+	a.since, a.assembler = time.Time{}, wire.PositionAssembler{}
 	if told.Generation != x.held.Generation {
 		return status.Errorf(codes.InvalidArgument, "Positions of generation %s %s, but the node holds %s %s", told.Generation.Version, told.Generation.Digest.Short(),
 			x.held.Generation.Version, x.held.Generation.Digest.Short())
@@ -100,8 +106,34 @@ func (x *session) positions(m *fleetv1.Positions) error {
 	if err := checkVersions(highest.Epoch, wire.Marks{Generation: wire.Mark{Version: highest}}); err != nil {
 		return err
 	}
-	x.adopting.holder.Answer(told, time.Now())
+	a.holder.Answer(told, time.Now())
 	return nil
+}
+
+// late says that nobody waits for the answer any longer: the plane has gone on without it, or another node that holds the same was faster.
+func (a *adopting) late() bool {
+	if a.holder == nil {
+		return true
+	}
+	_, known := a.holder.Holdings()
+	return known
+}
+
+// drop lets go of what there is of the answer.
+func (a *adopting) drop() {
+	a.assembler = wire.PositionAssembler{}
+	if a.holder != nil {
+		a.holder.Drop()
+	}
+}
+
+// sizeOf is about what a frame of an answer costs in memory once it is taken apart: small slots and tables take more there than on the wire.
+func sizeOf(m *fleetv1.Positions) int {
+	size := proto.Size(m)
+	for _, t := range m.GetTables() {
+		size += 256 + 96*len(t.GetSlots())
+	}
+	return size
 }
 
 // frozen is why a node of a frozen fleet waits, and whether endpoints flow to it all the same.

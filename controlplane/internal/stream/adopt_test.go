@@ -306,3 +306,32 @@ func TestANodeThatComesWhileTheFleetIsFrozen(t *testing.T) {
 		}
 	}
 }
+
+// An answer for which there is no room ends its stream, and one that nobody waits for any longer is kept by nobody.
+func TestAnswersAreBoundedTogether(t *testing.T) {
+	p := startPlane(t, quick)
+	a := p.adopts()
+	other := serving()
+	other.gen = other.gen.Apply(generation("more", 1, 1), snapshot.Version{Epoch: 3, Number: 22})
+	greedy := a.Meet("greedy", other.marks(), false, time.Now())
+	for size := 1 << 30; size > 0; size /= 2 {
+		for greedy.Keep(size) {
+		}
+	}
+	c := p.connect(serving())
+	c.welcome()
+	c.asked()
+	c.tells(wire.PositionFrames(c.gen, 1)[0])
+	c.endsWith(codes.ResourceExhausted)
+
+	c = p.connect(serving())
+	c.welcome()
+	c.asked()
+	p.revise("web", "roundrobin")
+	p.adopted()
+	if c.next().GetAskBuckets() == nil {
+		t.Fatal("the plane does not go on without the answer")
+	}
+	c.tells()
+	c.quiet()
+}
