@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/berth-proxy/berth/api/snapshot"
 	"github.com/berth-proxy/berth/api/wire"
+	"github.com/berth-proxy/berth/dataplane-agent/internal/node"
 	"github.com/berth-proxy/berth/dataplane-agent/internal/plane"
 	"github.com/berth-proxy/berth/dataplane-agent/internal/report"
 	fleetv1 "github.com/berth-proxy/berth/proto/berth/fleet/v1"
@@ -335,5 +337,45 @@ func TestPLANE6_ANodeThatHasLostSomethingGreetsAnew(t *testing.T) {
 		}
 	case <-time.After(10 * time.Second):
 		t.Fatal("the plane is not greeted again")
+	}
+}
+
+// losing is a node that loses something just after it was asked for its first Hello.
+type losing struct {
+	*holder
+	box  *report.Box
+	once sync.Once
+}
+
+func (l *losing) Hello() node.Hello {
+	h := l.holder.Hello()
+	l.once.Do(func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.rev = l.rev.Apply(snapshot.RevisionDelta{}, snapshot.Version{Epoch: 1, Number: 7})
+		l.box.Greet()
+	})
+	return h
+}
+
+func TestPLANE6_ALossWhileTheNodeGreetsIsNotForgotten(t *testing.T) {
+	box := report.New()
+	hellos := make(chan *fleetv1.Hello, 16)
+	address := serve(t, func(c conversation) error {
+		m, err := c.Recv()
+		if err != nil {
+			return err
+		}
+		hellos <- m.GetHello()
+		if err := welcome(c, 1); err != nil {
+			return err
+		}
+		<-c.Context().Done()
+		return nil
+	})
+	connect(t, &losing{holder: newHolder(), box: box}, box, nil, address)
+	// The stream with the first may end before the plane has read it.
+	for within(t, "the Hello after the loss", hellos).GetHeld().GetRevision().GetVersion().GetNumber() != 7 {
+		continue
 	}
 }

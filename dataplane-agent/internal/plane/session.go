@@ -55,6 +55,8 @@ func newSession(
 func (s *session) age() int64 { return max(1, int64(time.Since(s.born))) }
 
 func (s *session) greet() error {
+	// In this order: what the node loses after it was asked is news that has this stream end, and must not go with the news of before.
+	s.client.box.Again()
 	c, h := s.client.cfg, s.client.node.Hello()
 	hello := &fleetv1.Hello{
 		Fleet: c.Fleet, Node: c.Name, BootId: c.BootID, AgentVersion: c.Version,
@@ -64,7 +66,6 @@ func (s *session) greet() error {
 	if err := s.stream.Send(&fleetv1.SyncRequest{Message: &fleetv1.SyncRequest_Hello{Hello: hello}}); err != nil {
 		return s.reason(err)
 	}
-	s.client.box.Again()
 	return nil
 }
 
