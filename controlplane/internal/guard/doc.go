@@ -10,7 +10,7 @@
 //
 //   - an EndpointSlice, when the step puts no slice of the same service, and no other slice of it with an endpoint is left;
 //   - an Ingress, when the step puts no Ingresses that name all of the same services;
-//   - a Service, a Secret, an IngressClass or a Fleet.
+//   - a Service, a Secret, an IngressClass, a BackendPolicy or a Fleet.
 //
 // A slice that changed or was emptied is no loss, nor is an endpoint that was replaced, nor anything in a source's first list.
 //

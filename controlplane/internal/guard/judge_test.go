@@ -17,7 +17,7 @@ import (
 	"github.com/berth-proxy/berth/controlplane/internal/store"
 )
 
-// row makes an object of source "home" from its words: "service NAME", "slice NAME SERVICE ADDRESS…", "ingress NAME SERVICE…", "secret NAME", "class NAME", "fleet NAME".
+// row makes an object of source "home" from its words: "service NAME", "slice NAME SERVICE ADDRESS…", "ingress NAME SERVICE…", "secret NAME", "class NAME", "policy NAME", "fleet NAME".
 func row(words string) source.Row {
 	f := strings.Fields(words)
 	meta := metav1.ObjectMeta{Name: f[1], Namespace: "shop"}
@@ -43,6 +43,8 @@ func row(words string) source.Row {
 		return source.NewRow("home", &corev1.Secret{ObjectMeta: meta})
 	case "class":
 		return source.NewRow("home", &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: f[1]}})
+	case "policy":
+		return source.NewRow("home", &v1alpha1.BackendPolicy{ObjectMeta: meta})
 	case "fleet":
 		return source.NewRow("home", &v1alpha1.Fleet{ObjectMeta: metav1.ObjectMeta{Name: f[1]}})
 	}
@@ -73,9 +75,9 @@ func TestLoss(t *testing.T) {
 	}{
 		"nothing": {before: []string{"service a"}},
 		"every kind": {
-			before: []string{"service a", "slice a-1 a x", "ingress a a", "secret a", "class a", "fleet a"},
-			gone:   []string{"service a", "slice a-1 a", "ingress a", "secret a", "class a", "fleet a"},
-			want:   "Service shop/a, EndpointSlice shop/a-1, Ingress shop/a, Secret shop/a, IngressClass a, Fleet a",
+			before: []string{"service a", "slice a-1 a x", "ingress a a", "secret a", "class a", "policy a", "fleet a"},
+			gone:   []string{"service a", "slice a-1 a", "ingress a", "secret a", "class a", "policy a", "fleet a"},
+			want:   "Service shop/a, EndpointSlice shop/a-1, Ingress shop/a, Secret shop/a, IngressClass a, BackendPolicy shop/a, Fleet a",
 		},
 		"what was not there":             {gone: []string{"service a", "slice a-1 a", "ingress a"}},
 		"a slice is replaced":            {before: []string{"slice a-1 a x"}, put: []string{"slice a-2 a y"}, gone: []string{"slice a-1 a"}},
