@@ -2,15 +2,13 @@ package transport
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
+	"strings"
 
 	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
 )
 
 // ErrPlainText is in the chain of the error about an address that would need certificates.
@@ -36,69 +34,31 @@ func (f Files) Given() (bool, error) {
 	return n == 3, nil
 }
 
-// Server returns the credentials of a gRPC listener on the address.
+// Server returns the credentials of a gRPC listener on the address. They follow the files (TRANSPORT-3).
 func (f Files) Server(address string) (credentials.TransportCredentials, error) {
-	config, err := f.ServerConfig(address)
+	c, err := Open(f, nil)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("listen on %s: %w", address, err)
 	}
-	if config == nil {
-		return insecure.NewCredentials(), nil
-	}
-	return credentials.NewTLS(config), nil
+	return c.Server(address)
 }
 
 // ServerConfig returns what any listener on the address needs for TLS, nil for plain text.
 func (f Files) ServerConfig(address string) (*tls.Config, error) {
-	config, err := f.config(address)
+	c, err := Open(f, nil)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", address, err)
 	}
-	if config != nil {
-		config.ClientCAs, config.ClientAuth = config.RootCAs, tls.RequireAndVerifyClientCert
-	}
-	return config, nil
+	return c.ServerConfig(address)
 }
 
-// Client returns the credentials for dialing all of the addresses.
+// Client returns the credentials for dialing all of the addresses. They follow the files (TRANSPORT-3).
 func (f Files) Client(addresses ...string) (credentials.TransportCredentials, error) {
-	for _, a := range addresses {
-		config, err := f.config(a)
-		if err != nil {
-			return nil, fmt.Errorf("connect to %s: %w", a, err)
-		}
-		if config != nil {
-			return credentials.NewTLS(config), nil
-		}
-	}
-	return insecure.NewCredentials(), nil
-}
-
-// config is nil for plain text.
-func (f Files) config(address string) (*tls.Config, error) {
-	given, err := f.Given()
+	c, err := Open(f, nil)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("connect to %s: %w", strings.Join(addresses, ", "), err)
 	}
-	if !given {
-		if !Loopback(address) {
-			return nil, ErrPlainText
-		}
-		return nil, nil //nolint:nilnil // No configuration stands for plain text.
-	}
-	pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
-	if err != nil {
-		return nil, fmt.Errorf("read certificate %s with key %s: %w", f.Cert, f.Key, err)
-	}
-	text, err := os.ReadFile(f.CA)
-	if err != nil {
-		return nil, fmt.Errorf("read CA: %w", err)
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("read CA %s: there is no certificate in it", f.CA)
-	}
-	return &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, RootCAs: pool}, nil
+	return c.Client(addresses...)
 }
 
 // Loopback says whether HOST:PORT cannot be reached from another machine: a loopback address, or the name localhost.
