@@ -58,17 +58,9 @@ type Snapshot struct {
 
 // Look asks the worker who it is and what it has, in one question, so that both are of the same worker.
 func (n *Node) Look(backend string) (Snapshot, error) {
-	pid, err := haproxy.WorkerPID(n.WorkerSocket())
+	pid, servers, err := haproxy.Look(n.WorkerSocket(), backend)
 	if err != nil {
-		return Snapshot{}, err
-	}
-	servers, err := haproxy.Servers(n.WorkerSocket(), backend)
-	if err != nil {
-		return Snapshot{}, err
-	}
-	// The socket may have passed from one worker to the next between the two: then nobody knows whose answer the second is.
-	if again, err := haproxy.WorkerPID(n.WorkerSocket()); err != nil || again != pid {
-		return Snapshot{}, fmt.Errorf("the worker of node %s has just changed from %d to %d", n.Node, pid, again)
+		return Snapshot{}, fmt.Errorf("look at node %s: %w", n.Node, err)
 	}
 	return Snapshot{PID: pid, Servers: servers}, nil
 }

@@ -2,11 +2,13 @@ package haproxy_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -64,6 +66,14 @@ func TestQuestions(t *testing.T) {
 			}
 			return err
 		})
+		for _, backend := range []string{"", "shop_web"} {
+			servers, err1 := haproxy.Servers(p.Worker(), backend)
+			want, err2 := haproxy.WorkerPID(p.Worker())
+			pid, got, err3 := haproxy.Look(p.Worker(), backend)
+			if err := errors.Join(err1, err2, err3); err != nil || pid != want || !slices.Equal(got, servers) {
+				t.Errorf("a look at worker %d, which has %v: %d %v %v", want, servers, pid, got, err)
+			}
+		}
 		if _, err := haproxy.Servers(p.Worker(), "nowhere"); err == nil {
 			t.Error("servers of a backend that is not there")
 		}

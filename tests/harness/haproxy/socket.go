@@ -98,6 +98,30 @@ func Servers(socket, backend string) ([]Server, error) {
 	return parseServers(text)
 }
 
+// Look returns who a worker is and what it has, of all backends or one, by one connection: while one worker takes over from another, both answer at the socket, and two
+// questions may be answered by two.
+func Look(socket, backend string) (pid int, servers []Server, err error) {
+	text, err := Ask(socket, "show info;"+strings.TrimSpace("show servers state "+backend))
+	if err != nil {
+		return 0, nil, err
+	}
+	info, state, _ := strings.Cut(text, "\n\n")
+	if pid, err = pidOf(info); err != nil {
+		return 0, nil, err
+	}
+	servers, err = parseServers(strings.TrimLeft(state, "\n"))
+	return pid, servers, err
+}
+
+func pidOf(info string) (int, error) {
+	for line := range strings.Lines(info) {
+		if key, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok && key == "Pid" {
+			return strconv.Atoi(strings.TrimSpace(value))
+		}
+	}
+	return 0, fmt.Errorf("HAProxy's answer to show info names no pid: %.200q", info)
+}
+
 // Bits of srv_admin_state (HAProxy's include/haproxy/server-t.h). Bit 2 only says that the config had `disabled`.
 const (
 	maintBits = 0x01 | 0x02 | 0x20 | 0x40
