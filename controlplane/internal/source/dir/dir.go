@@ -62,8 +62,14 @@ func (s *Source) Run(ctx context.Context, sink source.Sink) error {
 	r := newReader(s.name, root, s.rescan, w.add)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	turn := func(now time.Time) {
-		batch, walked := r.pass(now)
+	turn := func() {
+		// What has been seen belongs to this turn, also when it is its time that wakes Run: files that go together are to go in one (DIR-8).
+		happened := w.take()
+		if happened.lost != nil {
+			s.log.Info().Err(happened.lost).Msg("events were lost; looking at all files")
+		}
+		r.happened(happened)
+		batch, walked := r.pass(time.Now())
 		if walked != nil {
 			w.only(walked.watch)
 		}
@@ -73,23 +79,17 @@ func (s *Source) Run(ctx context.Context, sink source.Sink) error {
 		}
 	}
 	for {
-		turn(time.Now())
+		turn()
 		timer.Reset(time.Until(r.next))
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-timer.C:
 		case answer := <-s.orders:
-			now := time.Now()
-			r.walkAt = now // what counts is what can be read at this moment
-			turn(now)
-			answer <- s.forget(r, sink, now)
+			r.walkAt = time.Now() // what counts is what can be read at this moment
+			turn()
+			answer <- s.forget(r, sink, time.Now())
 		case <-w.wake:
-			happened := w.take()
-			if happened.lost != nil {
-				s.log.Info().Err(happened.lost).Msg("events were lost; looking at all files")
-			}
-			r.happened(happened)
 		}
 	}
 }

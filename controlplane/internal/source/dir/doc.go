@@ -14,7 +14,7 @@
 // Invariants:
 //
 //	DIR-1  A file counts when it was renamed into place, or when its size and time have rested for Rest; a file that is gone
-//	       counts as gone when it was gone for Rest. Half-written files are not read.
+//	       counts as gone when it was gone for Away. Half-written files are not read.
 //	DIR-2  A file that cannot be read or parsed keeps its last rows, and the source says so; the other files go on. So does a
 //	       directory that cannot be listed, for all that was under it, the root included. Only what was looked for in a
 //	       directory that could be read, and was not there, is gone (source.SRC-3). A symlink that leads nowhere is there. So is all
@@ -27,7 +27,7 @@
 //	       whose content changed are delivered (source.SRC-4).
 //	DIR-6  A swap of a symlink that several files lie behind, as kubelet and git-sync do it, is one batch.
 //	DIR-7  Each directory is read once, whatever symlinks lead to it, so that loops end.
-//	DIR-8  Files that go one after another, as rm -r takes them, go in one batch: none before the last has been gone for Rest, but none is waited
+//	DIR-8  Files that go one after another, as rm -r takes them, go in one batch: none before the last has been gone for Away, but none is waited
 //	       for longer than a second. So whoever judges a batch sees the whole of the accident.
 //	DIR-9  What an operator said is to be forgotten counts as deleted for as long as the very same cannot be read. What can be read again is back at
 //	       once, and what cannot be read for another reason is a fault again.

@@ -67,7 +67,8 @@ func TestFilesThatGoTogether(t *testing.T) {
 	r := newReader("test", root, time.Hour, func(string) {})
 	now := time.Now().Add(Rest)
 	r.pass(now)
-	first, gone := now, 0
+	// Who deletes on a busy machine is held up between two files for longer than a file has to rest.
+	first, gone, gap := now, 0, Away-time.Millisecond
 	step := func(i int) *source.Batch {
 		t.Helper()
 		if err := os.Remove(path(i)); err != nil {
@@ -75,10 +76,10 @@ func TestFilesThatGoTogether(t *testing.T) {
 		}
 		r.at(path(i), happening{seen: now})
 		b, _ := r.pass(now)
-		now = now.Add(Rest - time.Millisecond)
+		now = now.Add(gap)
 		return b
 	}
-	for i := range 10 {
+	for i := range 8 {
 		if b := step(i); b != nil {
 			t.Fatalf("after file %d went: %+v", i, b)
 		}
@@ -94,16 +95,16 @@ func TestFilesThatGoTogether(t *testing.T) {
 	if !r.next.Equal(now) {
 		t.Errorf("it looks again at %s, want %s", r.next.Sub(first), now.Sub(first))
 	}
-	if b, _ := r.pass(now); b == nil || len(b.Gone) != 10 || !b.Seen.Equal(first) {
+	if b, _ := r.pass(now); b == nil || len(b.Gone) != 8 || !b.Seen.Equal(first) {
 		t.Fatalf("at rest: %+v", b)
 	}
-	first = now
+	first, gap = now, Rest-time.Millisecond
 	for i := 51; gone == 0; i++ {
 		if b := step(i); b != nil {
-			if gone = len(b.Gone); gone < 50 {
+			if gone = len(b.Gone); gone < 40 {
 				t.Errorf("%d files went together in the end", gone)
 			}
-		} else if now.Sub(first) > patience+Rest {
+		} else if now.Sub(first) > patience+Away {
 			t.Fatalf("nothing went in %s", now.Sub(first))
 		}
 	}

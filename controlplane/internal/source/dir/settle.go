@@ -2,9 +2,12 @@ package dir
 
 import "time"
 
-// Rest is how long the size and time of a file must have stayed as they are before it is read, and how long a file must have
-// been gone before its objects go (DIR-1).
+// Rest is how long the size and time of a file must have stayed as they are before it is read (DIR-1).
 const Rest = 20 * time.Millisecond
+
+// Away is how long a file must have been gone before its objects go (DIR-1). It is longer than Rest, because who deletes one file after another is held up
+// between two of them on a busy machine or a slow disk, and what goes in two steps is not seen to be half of a fleet (DIR-8).
+const Away = 100 * time.Millisecond
 
 // patience is how long changes that belong together wait for the last of them, and how long a file may be restless before the
 // source complains.
@@ -51,6 +54,9 @@ func (m *mark) settle(look sight, now time.Time) (ready bool, again time.Time) {
 		return true, now
 	}
 	again = m.since.Add(Rest)
+	if !look.there && !m.together { // a swap does not wait for what is no longer in it
+		again = m.since.Add(Away)
+	}
 	// The file's own time says more than how long we have been looking, unless it is in the future.
 	modified := time.Unix(0, look.ident.modified)
 	if rested := modified.Add(Rest); look.there && look.fault == "" && rested.Before(again) && !modified.After(now) {
