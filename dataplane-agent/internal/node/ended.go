@@ -56,16 +56,17 @@ func (n *Node) reloaded(ctx context.Context, now time.Time, t *task, r taskResul
 	took := now.Sub(t.started)
 	n.reload.ended(now, took)
 	n.started = now
-	n.mended(aboutFiles)
 	n.mended(aboutPacing)
 	n.observed.reloads++
 	n.metrics.reload(t.reason)
-	if t.revision == nil {
-		n.log.Info().Int("worker", r.worker.PID).Msg("HAProxy runs with the configuration that was on the disk, as nothing else is known")
+	if t.revision == nil || r.asItIs {
+		n.log.Info().Int("worker", r.worker.PID).Msg("HAProxy runs with the configuration that was on the disk, as nothing else is known or can be written")
 		n.mended(aboutReload)
+		n.last = r.worker // it was not replaced by others
 		n.find(ctx, now)
 		return
 	}
+	n.mended(aboutFiles)
 	n.log.Info().Str("reason", t.reason.String()).Str("revision", t.revision.Digest().Short()).Int("worker", r.worker.PID).Dur("took", took).
 		Msg("HAProxy runs a new worker")
 	err := n.meet(ctx, now, t, r)

@@ -54,8 +54,8 @@ type taskResult struct {
 	worker haproxy.Identity
 	// process is the master that was started, if one was.
 	process *haproxy.Process
-	// idle says that HAProxy was left alone.
-	idle bool
+	// idle says that HAProxy was left alone, asItIs that it was started with the configuration that was on the disk, whatever that says.
+	idle, asItIs bool
 	// refused says that HAProxy refused the revision, passed that it took it for good without running it.
 	refused, passed bool
 	// leaving is the number of old workers that were left when there were too many of them to begin.
@@ -145,6 +145,9 @@ func (n *Node) perform(ctx context.Context, t *task) taskResult {
 	if t.reason != plan.None {
 		// Files that need no change are not written; and a master of 2.6 that cannot make its socket anew in a reload ends, and its worker with it.
 		if err := disk.Writable(n.cfg.Settings.StateDir); err != nil {
+			if t.reason == plan.Start && n.cfg.MasterSocket == "" && n.files.Ours() {
+				return n.startAsItIs(ctx, err)
+			}
 			return failed(err)
 		}
 	}
@@ -281,6 +284,15 @@ func (n *Node) start(ctx context.Context) (*haproxy.Process, haproxy.Identity, e
 		_ = syscall.Kill(p.PID(), syscall.SIGKILL)
 	}
 	return p, id, err //nolint:wrapcheck // It says which process it waited for.
+}
+
+// startAsItIs starts HAProxy with the configuration that is on a disk which takes nothing now: it is nearly what is wanted (P1), which is better than nobody who serves.
+func (n *Node) startAsItIs(ctx context.Context, why error) taskResult {
+	r := taskResult{asItIs: true, code: fleetv1.Code_CODE_OK}
+	if r.process, r.worker, r.err = n.start(ctx); r.err != nil {
+		r.code, r.err = fleetv1.Code_CODE_DISK, fmt.Errorf("%w; HAProxy does not start with what is there: %w", why, r.err)
+	}
+	return r
 }
 
 // errNotOurFile means that no reload can bring what is wanted.
