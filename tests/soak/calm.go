@@ -153,7 +153,7 @@ func (r *Run) served(n *node, s structure) error {
 			return fmt.Errorf("by the route %s it answers %+v, %w", name, got, orNone(err))
 		}
 	}
-	for name := range s.removed {
+	for _, name := range s.removed {
 		if got, err := n.Get(rig.Host(name), "/"); err != nil || got.Status != http.StatusNotFound {
 			return fmt.Errorf("by the route %s, which was removed, it answers %+v, %w", name, got, orNone(err))
 		}

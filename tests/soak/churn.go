@@ -3,7 +3,9 @@ package soak
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,7 +32,8 @@ type churn struct {
 
 // structure is what the routes are to be.
 type structure struct {
-	extra, removed map[string]bool // services' further hosts
+	extra   map[string]bool // services' further hosts
+	removed []string        // those that went, the newest last; older ones are forgotten, so that a calm takes no longer the longer a run is
 	serial         string          // of the certificate
 	added          int
 }
@@ -42,6 +45,8 @@ const (
 	tick = 200 * time.Millisecond
 	// extras bounds the routes that come and go.
 	extras = 5
+	// remembered is how many of those that went are looked at in a calm.
+	remembered = 20
 )
 
 // replicas are of each service, at the least two more than one that a hand may disable.
@@ -49,7 +54,7 @@ const replicas = 4
 
 func newChurn(r *Run, seed uint64) *churn {
 	r.t.Helper()
-	c := &churn{run: r, random: rand.New(rand.NewPCG(seed, 2)), structure: structure{extra: map[string]bool{}, removed: map[string]bool{}}}
+	c := &churn{run: r, random: rand.New(rand.NewPCG(seed, 2)), structure: structure{extra: map[string]bool{}}}
 	c.deployments = []*cluster.Deployment{r.Service("web", replicas), r.Service("api", replicas)}
 	west, err := r.west.Deploy(context.Background(), cluster.Spec{Namespace: rig.Namespace, Name: "west"}, replicas)
 	r.Must(err)
@@ -187,7 +192,8 @@ func (c *churn) structural() error {
 	case n < 8:
 		name := c.some()
 		delete(s.extra, name)
-		s.removed[name] = true
+		s.removed = append(s.removed, name)
+		s.removed = s.removed[max(0, len(s.removed)-remembered):]
 		return c.run.RemoveRoute(extraRoute(name, 1))
 	}
 	return c.run.AddRoute(extraRoute(c.some(), 40+c.random.IntN(20)))
@@ -233,12 +239,7 @@ func (c *churn) certificateLocked() error {
 func (c *churn) wanted() structure {
 	c.structuring.Lock()
 	defer c.structuring.Unlock()
-	s := structure{serial: c.structure.serial, added: c.structure.added, extra: map[string]bool{}, removed: map[string]bool{}}
-	for name := range c.structure.extra {
-		s.extra[name] = true
-	}
-	for name := range c.structure.removed {
-		s.removed[name] = true
-	}
+	s := c.structure
+	s.extra, s.removed = maps.Clone(s.extra), slices.Clone(s.removed)
 	return s
 }

@@ -165,47 +165,6 @@ func (w *Worker) readEach(ctx context.Context, backends []string) error {
 	return nil
 }
 
-// group sorts servers into tables. Those that are not named as ours are, or not without gaps, end their table: what follows is read as missing.
-func group(servers []haproxy.Server) map[string][]plan.Server {
-	byBackend := map[string]map[int]plan.Server{}
-	for _, s := range servers {
-		index, ok := render.ServerIndex(s.Name)
-		if !ok {
-			continue
-		}
-		table := byBackend[s.Backend]
-		if table == nil {
-			table = map[int]plan.Server{}
-			byBackend[s.Backend] = table
-		}
-		table[index] = server(s)
-	}
-	out := make(map[string][]plan.Server, len(byBackend))
-	for b, table := range byBackend {
-		list := make([]plan.Server, 0, len(table))
-		for i := range len(table) {
-			s, ok := table[i]
-			if !ok {
-				break
-			}
-			list = append(list, s)
-		}
-		out[b] = list
-	}
-	return out
-}
-
-func server(s haproxy.Server) plan.Server {
-	state := snapshot.Ready
-	switch {
-	case s.Maint:
-		state = snapshot.Free
-	case s.Drain:
-		state = snapshot.Drain
-	}
-	return plan.Server{State: state, Address: s.Address(), Weight: uint16(s.Weight)} //nolint:gosec // At most 256.
-}
-
 // Apply brings the worker to the tables and the changes of maps, and reads it back. An error means that the worker could not be asked (see
 // haproxy.ErrStopping and haproxy.ErrConnection) and that what it has is not known.
 func (w *Worker) Apply(ctx context.Context, tables []Table, maps []plan.MapChange) (Outcome, error) {

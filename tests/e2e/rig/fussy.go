@@ -12,7 +12,6 @@ import (
 // refuse never gets that far, so that this stands for what nobody thought of.
 func Fussy(t harness.T, h harness.HAProxy, text string) harness.HAProxy {
 	t.Helper()
-	t.Helper()
 	path := filepath.Join(t.TempDir(), "haproxy")
 	script := fmt.Sprintf(`#!/bin/sh
 case " $* " in *" -c "*)
