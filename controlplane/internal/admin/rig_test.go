@@ -138,7 +138,7 @@ func (r *rig) adopted(fleet string) {
 			return
 		}
 		if ok {
-			f.Adoption.Meet("fresh", wire.Marks{}, true, time.Now())
+			f.Adoption.Meet(wire.Marks{}, true, time.Now())
 		}
 		select {
 		case <-fleets.Superseded():

@@ -1,6 +1,7 @@
 package adoption
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 
@@ -8,23 +9,23 @@ import (
 	"github.com/berth-proxy/berth/api/wire"
 )
 
-// winner is the table of a backend that is to be adopted so far, and who told it.
+// winner is the table of a backend that is to be adopted so far, and whether somebody has told it differently under the same version.
 type winner struct {
-	table *wire.TablePositions
-	node  string
+	table   *wire.TablePositions
+	differs bool
 }
 
-// beats says whether the table is to be adopted instead of w.
+// beats says whether the table is to be adopted instead of o. Names of nodes do not count: which of those that hold the same is asked is chance.
 func (w winner) beats(o winner) bool {
 	if c := w.table.Version.Compare(o.table.Version); c != 0 {
 		return c > 0
 	}
-	return w.node < o.node
+	return bytes.Compare(w.table.Digest[:], o.table.Digest[:]) < 0
 }
 
 // compare takes in an answer (ADOPT-2). A table that is newer than its generation has a version that no plane can have given, and counts as
 // old as the generation.
-func (f *Fleet) compare(node string, p *wire.Positions) {
+func (f *Fleet) compare(p *wire.Positions) {
 	if f.closed {
 		return
 	}
@@ -34,10 +35,11 @@ func (f *Fleet) compare(node string, p *wire.Positions) {
 			capped.Version = p.Generation.Version
 			table = &capped
 		}
-		w := winner{table, node}
+		w := winner{table: table}
 		old, there := f.best[backend]
-		if there && old.table.Version == table.Version && old.table.Digest != table.Digest {
-			f.conflicts++
+		if there && old.table.Version == table.Version {
+			old.differs = old.differs || old.table.Digest != table.Digest
+			w.differs, f.best[backend] = old.differs, old
 		}
 		if there && !w.beats(old) {
 			continue
@@ -62,7 +64,7 @@ const maxSpare = 1 << 18
 type Adopted struct {
 	// Revision and Generation are the highest numbers that a node has told of, and the plane's own go on above them.
 	Revision, Generation uint64
-	// Conflicts is how many tables differed that had the same version.
+	// Conflicts is how many tables are adopted that were told differently under the same version.
 	Conflicts int
 	// Nodes is how many nodes were there.
 	Nodes int

@@ -1,6 +1,7 @@
 package adoption
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -52,7 +53,7 @@ func adopt(t rapid.TB, version snapshot.Version, tables ...*snapshot.Table) *Ado
 	t.Helper()
 	f := New(Timing{}, func() {})
 	p := positions(t, version, tables...)
-	f.Meet("n", wire.Marks{Generation: p.Generation}, true, later).Answer(p, later)
+	f.Meet(wire.Marks{Generation: p.Generation}, true, later).Answer(p, later)
 	return f.Close()
 }
 
@@ -92,13 +93,19 @@ func TestADOPT3ATableGoesOnAsIfThePlaneHadNotBeenAway(t *testing.T) {
 	})
 }
 
-// ADOPT-2: whatever the order of the answers, of each backend the highest version wins, and of equal ones that differ the lowest name.
+// ADOPT-2: whatever the order of the answers, of each backend the highest version wins, and of equal ones that differ the lowest digest.
 func TestADOPT2TheHighestVersionWinsInAnyOrder(t *testing.T) {
 	table := func(number uint64, first int) *snapshot.Table {
 		s := make([]snapshot.Slot, 4)
 		e := pod(first, 0, snapshot.Ready)
 		s[first] = snapshot.Slot{State: snapshot.Ready, Address: e.Address, Port: 80, Weight: 100, Endpoint: e.Name}
 		return &snapshot.Table{Backend: "web", Version: snapshot.Version{Epoch: 1, Number: number}, Slots: s}
+	}
+	lower := func(a, b int) int {
+		if x, y := table(5, a).Digest(), table(5, b).Digest(); bytes.Compare(x[:], y[:]) < 0 {
+			return a
+		}
+		return b
 	}
 	for _, c := range []struct {
 		name      string
@@ -107,14 +114,16 @@ func TestADOPT2TheHighestVersionWinsInAnyOrder(t *testing.T) {
 		conflicts int
 	}{
 		{"the highest", map[string]*snapshot.Table{"a": table(3, 0), "b": table(5, 1), "c": table(4, 2)}, 1, 0},
-		{"the lowest name of the highest", map[string]*snapshot.Table{"a": table(3, 0), "c": table(5, 1), "b": table(5, 2)}, 2, 1},
-		{"a version above the node's own counts as its own", map[string]*snapshot.Table{"a": table(9, 0), "b": table(1<<40, 1)}, 0, 1},
+		{"the lowest digest of the highest", map[string]*snapshot.Table{"a": table(3, 0), "c": table(5, 1), "b": table(5, 2)}, lower(1, 2), 1},
+		{"of many that differ in two ways", map[string]*snapshot.Table{"a": table(5, 0), "b": table(5, 1), "c": table(5, 0)}, lower(0, 1), 1},
+		{"those that are older", map[string]*snapshot.Table{"a": table(4, 0), "b": table(4, 1), "c": table(5, 2)}, 2, 0},
+		{"a version above the node's own counts as its own", map[string]*snapshot.Table{"a": table(9, 0), "b": table(1<<40, 1)}, lower(0, 1), 1},
 	} {
 		for _, order := range permutations(slices.Sorted(maps.Keys(c.told))) {
 			f := New(Timing{}, func() {})
 			for _, name := range order {
 				p := positions(t, snapshot.Version{Epoch: 1, Number: 9}, c.told[name])
-				f.Meet(name, wire.Marks{Generation: p.Generation}, true, later).Answer(p, later)
+				f.Meet(wire.Marks{Generation: p.Generation}, true, later).Answer(p, later)
 			}
 			a := f.Close()
 			if got := a.Table("web", 4); got.Slots[c.want].State != snapshot.Ready || a.Conflicts != c.conflicts {

@@ -5,8 +5,8 @@
 // Invariants, each of which has a test of that name:
 //
 //	ADOPT-1  Nodes that hold the same generation are one question: one of them is asked, another when it leaves or is slow, and no node twice.
-//	ADOPT-2  Of each backend the table of the highest version is adopted; of equal versions that differ, that of the lowest node name, and the
-//	         difference is counted. In which order answers come does not matter.
+//	ADOPT-2  Of each backend the table of the highest version is adopted; of equal versions that differ, that of the lowest digest, and the
+//	         difference is counted. In which order nodes and answers come, and who of those that hold the same is asked, does not matter.
 //	ADOPT-3  The same endpoints, seated from the positions of a table, give that very table; with other endpoints only the slots of those that
 //	         came or went differ.
 //	ADOPT-4  What a node tells decides who sits where and nothing else: no address, port, name or weight of it gets into a table, a time in the future

@@ -66,7 +66,6 @@ type Fleet struct {
 	best         map[string]winner
 	told, tables int
 	underWay     int
-	conflicts    int
 	closed       bool
 }
 
@@ -91,7 +90,6 @@ type Holdings map[string]snapshot.Digest
 // Holder is one node's stream.
 type Holder struct {
 	fleet    *Fleet
-	name     string
 	held     wire.Marks
 	question *question
 	asked    chan struct{}
@@ -107,10 +105,10 @@ func New(t Timing, wake func()) *Fleet {
 	}
 }
 
-// Meet says that a node of this name has connected, which holds this. It may be asked if it can be.
-func (f *Fleet) Meet(name string, held wire.Marks, canBeAsked bool, now time.Time) *Holder {
+// Meet says that a node has connected which holds this. It may be asked if it can be.
+func (f *Fleet) Meet(held wire.Marks, canBeAsked bool, now time.Time) *Holder {
 	f.mu.Lock()
-	h := &Holder{fleet: f, name: name, held: held, asked: make(chan struct{})}
+	h := &Holder{fleet: f, held: held, asked: make(chan struct{})}
 	if f.first.IsZero() {
 		f.first = now
 	}
@@ -243,7 +241,7 @@ func (h *Holder) Answer(p *wire.Positions, now time.Time) {
 		}
 		close(q.answered)
 		q.waiting, q.asked = nil, nil
-		f.compare(h.name, p)
+		f.compare(p)
 	}
 	ask := f.ask(now)
 	f.mu.Unlock()
@@ -357,7 +355,7 @@ func (f *Fleet) Close() *Adopted {
 
 func (f *Fleet) adopted() *Adopted {
 	a := &Adopted{
-		Revision: f.highestRevision, Generation: f.highestGeneration, Conflicts: f.conflicts,
+		Revision: f.highestRevision, Generation: f.highestGeneration,
 		tables: make(map[string]*wire.TablePositions, len(f.best)),
 	}
 	for _, n := range f.holders {
@@ -365,6 +363,9 @@ func (f *Fleet) adopted() *Adopted {
 	}
 	for backend, w := range f.best {
 		a.tables[backend] = w.table
+		if w.differs {
+			a.Conflicts++
+		}
 	}
 	return a
 }

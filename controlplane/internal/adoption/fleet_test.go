@@ -1,7 +1,6 @@
 package adoption
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -36,8 +35,8 @@ func holding(p *wire.Positions) wire.Marks { return wire.Marks{Generation: p.Gen
 func TestADOPT1NodesThatHoldTheSameAreOneQuestion(t *testing.T) {
 	f, p := New(timing, func() {}), told(t, 4)
 	var nodes []*Holder
-	for i := range 1000 {
-		nodes = append(nodes, f.Meet(fmt.Sprint("n", i), holding(p), true, start))
+	for range 1000 {
+		nodes = append(nodes, f.Meet(holding(p), true, start))
 	}
 	count := func() (n int) {
 		for _, h := range nodes {
@@ -73,17 +72,17 @@ func TestADOPT1NodesThatHoldTheSameAreOneQuestion(t *testing.T) {
 			t.Fatal("what one has told is not known of the others")
 		}
 	}
-	f.Meet("late", holding(p), true, after(5*time.Second))
+	f.Meet(holding(p), true, after(5*time.Second))
 	f.Status(after(9 * time.Second))
 	if count() != 3 {
 		t.Error("somebody was asked for what is known")
 	}
 	// Another generation is another question.
 	q := told(t, 8)
-	if h := f.Meet("other", holding(q), true, after(9*time.Second)); !asked(h) {
+	if h := f.Meet(holding(q), true, after(9*time.Second)); !asked(h) {
 		t.Error("who holds something else was not asked")
 	}
-	if h := f.Meet("sent", holding(told(t, 12)), false, after(9*time.Second)); asked(h) {
+	if h := f.Meet(holding(told(t, 12)), false, after(9*time.Second)); asked(h) {
 		t.Error("a node was asked that cannot be any more")
 	}
 }
@@ -94,7 +93,7 @@ func TestADOPT1AnswersUnderWayAreBounded(t *testing.T) {
 	var answers []*wire.Positions
 	for i := range 3 * maxAtOnce {
 		answers = append(answers, told(t, 4+i))
-		nodes = append(nodes, f.Meet(fmt.Sprint("n", i), holding(answers[i]), true, start))
+		nodes = append(nodes, f.Meet(holding(answers[i]), true, start))
 	}
 	for range 3 {
 		var open []int
@@ -124,7 +123,7 @@ func TestADOPT5TheWaitEnds(t *testing.T) {
 	if over(f, time.Hour) {
 		t.Error("it is over before anybody came")
 	}
-	f.Meet("fresh", wire.Marks{}, true, start)
+	f.Meet(wire.Marks{}, true, start)
 	if s := f.Status(start); s.Over || !s.Next.Equal(after(2*time.Second)) {
 		t.Errorf("a node that has nothing: %+v", s)
 	}
@@ -133,7 +132,7 @@ func TestADOPT5TheWaitEnds(t *testing.T) {
 	}
 
 	f = New(timing, func() {})
-	h := f.Meet("a", holding(p), true, start)
+	h := f.Meet(holding(p), true, start)
 	if over(f, 9*time.Second) {
 		t.Error("an answer is due, and it is over")
 	}
@@ -146,12 +145,12 @@ func TestADOPT5TheWaitEnds(t *testing.T) {
 	}
 
 	f = New(timing, func() {})
-	h = f.Meet("a", holding(p), true, start)
+	h = f.Meet(holding(p), true, start)
 	h.Leave(after(time.Second))
 	if over(f, 5*time.Second) {
 		t.Error("nobody is there, and it is over: who comes next would not be asked")
 	}
-	h = f.Meet("a", holding(p), true, after(6*time.Second))
+	h = f.Meet(holding(p), true, after(6*time.Second))
 	if !asked(h) || over(f, 7*time.Second) {
 		t.Error("who came back was not asked")
 	}
@@ -164,15 +163,15 @@ func TestADOPT5TheWaitEnds(t *testing.T) {
 // A node that comes again and again, each time with something else that it does not tell, is waited for no longer than once.
 func TestADOPT5ANodeThatKeepsComingIsNotWaitedForAgainAndAgain(t *testing.T) {
 	f := New(timing, func() {})
-	f.Meet("good", wire.Marks{}, true, start)
+	f.Meet(wire.Marks{}, true, start)
 	for i := range 11 {
-		h := f.Meet("bad", holding(told(t, 4+i)), true, after(time.Duration(i)*time.Second))
+		h := f.Meet(holding(told(t, 4+i)), true, after(time.Duration(i)*time.Second))
 		if !asked(h) || f.Status(after(time.Duration(i)*time.Second)).Over {
 			t.Fatalf("after %d s: asked %v, or over", i, asked(h))
 		}
 		h.Leave(after(time.Duration(i)*time.Second + 900*time.Millisecond))
 	}
-	f.Meet("bad", holding(told(t, 20)), true, after(11*time.Second))
+	f.Meet(holding(told(t, 20)), true, after(11*time.Second))
 	if !f.Status(after(12 * time.Second)).Over {
 		t.Error("it is waited on")
 	}
@@ -181,9 +180,9 @@ func TestADOPT5ANodeThatKeepsComingIsNotWaitedForAgainAndAgain(t *testing.T) {
 // A late answer is known, for what the node keeps, and moves nobody.
 func TestADOPT2WhatIsToldAfterTheEndIsNotAdopted(t *testing.T) {
 	f, p, q := New(timing, func() {}), told(t, 4), told(t, 8)
-	f.Meet("a", holding(p), true, start).Answer(p, start)
+	f.Meet(holding(p), true, start).Answer(p, start)
 	a := f.Close()
-	late := f.Meet("b", holding(q), true, after(time.Minute))
+	late := f.Meet(holding(q), true, after(time.Minute))
 	late.Answer(q, after(time.Minute))
 	if _, known := late.Holdings(); !known {
 		t.Error("what a late node holds is not known")
@@ -199,7 +198,7 @@ func TestADOPT2WhatIsToldAfterTheEndIsNotAdopted(t *testing.T) {
 // However many nodes are asked, and whatever they go on telling.
 func TestADOPT6AnswersUnderWayAreBoundedTogether(t *testing.T) {
 	f, p := New(timing, func() {}), told(t, 4)
-	a, b := f.Meet("a", holding(p), true, start), f.Meet("b", holding(told(t, 8)), true, start)
+	a, b := f.Meet(holding(p), true, start), f.Meet(holding(told(t, 8)), true, start)
 	if !a.Keep(maxUnderWay) || b.Keep(1) {
 		t.Fatal("all of it is not for one, or more than all of it is for two")
 	}

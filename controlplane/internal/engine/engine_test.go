@@ -74,7 +74,7 @@ func TestENG1SeveralFleets(t *testing.T) {
 // connect is a node that says what it holds.
 func (r *rig) connect(name string, held wire.Marks) *node.Session {
 	if f, ok := r.fleets.Fleets().Get("default"); ok && f.Adoption != nil {
-		f.Adoption.Meet(name, held, true, time.Now())
+		f.Adoption.Meet(held, true, time.Now())
 	}
 	return r.nodes.Connect(&fleetv1.Hello{Fleet: "default", Node: name, Held: held.Proto(), Applied: held.Proto()}, "")
 }

@@ -33,7 +33,7 @@ func (x *session) learn() {
 	}
 	x.unlearn()
 	if x.adopting.fleet = x.fleet.Adoption; x.adopting.fleet != nil {
-		x.adopting.holder = x.adopting.fleet.Meet(x.key.Name, x.held, !x.adopting.asked && x.updates == 0, time.Now())
+		x.adopting.holder = x.adopting.fleet.Meet(x.held, !x.adopting.asked && x.updates == 0, time.Now())
 	}
 }
 

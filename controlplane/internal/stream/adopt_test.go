@@ -313,7 +313,7 @@ func TestAnswersAreBoundedTogether(t *testing.T) {
 	a := p.adopts()
 	other := serving()
 	other.gen = other.gen.Apply(generation("more", 1, 1), snapshot.Version{Epoch: 3, Number: 22})
-	greedy := a.Meet("greedy", other.marks(), false, time.Now())
+	greedy := a.Meet(other.marks(), false, time.Now())
 	for size := 1 << 30; size > 0; size /= 2 {
 		for greedy.Keep(size) {
 		}
