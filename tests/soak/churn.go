@@ -34,8 +34,8 @@ type churn struct {
 type structure struct {
 	extra   map[string]bool // services' further hosts
 	removed []string        // those that went, the newest last; older ones are forgotten, so that a calm takes no longer the longer a run is
-	serial         string          // of the certificate
-	added          int
+	serial  string          // of the certificate
+	added   int
 }
 
 const (
