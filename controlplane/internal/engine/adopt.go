@@ -20,6 +20,8 @@ type learning struct {
 	adoption *adoption.Fleet
 	// adopting says that nothing has been sent yet and that the nodes' positions may still come.
 	adopting bool
+	// met is when the first node was seen to be there.
+	met time.Time
 	// compiled are the endpoints of all backends while adopting: they are seated again when the positions are known.
 	compiled map[string]compile.Backend
 	// adopted is what was told, until every source's backends have been seated from it; holds are the sources whose endpoints sat in slots.
@@ -47,6 +49,12 @@ func (e *Engine) adopt(f *fleet, now time.Time) (next time.Time) {
 		return time.Time{}
 	}
 	s := f.adoption.Status(now)
+	if f.met.IsZero() && (s.Over || !s.Next.IsZero()) {
+		f.met = now
+	}
+	if until := f.met.Add(e.config.Return); f.adopting && s.Over && now.Before(until) && e.missing(f) != "" && !e.foreign(f) {
+		return until
+	}
 	if f.adopting && (s.Over || e.agrees(f, s.Uniform)) {
 		e.endAdoption(f)
 	}

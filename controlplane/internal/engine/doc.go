@@ -11,7 +11,8 @@
 //	       backend's table.
 //	ENG-2  Silence of a source is never deletion (P9): until a source was read in full once, and while it has no object although nodes have endpoints of it in
 //	       their slots, nothing is published that could take something away from a node that holds a revision from before the plane's start: such a fleet is
-//	       frozen, and only the tables of the other sources are published. A fleet of which no node does gets what is readable, two seconds after the start.
+//	       frozen, and only the tables of the other sources are published. A fleet of which no node does gets what is readable, ten
+//	       seconds after its first node: those that hold a revision may be on their way back.
 //	ENG-3  The table of a backend that left the revision stays, and follows its pods, until no node runs or holds a revision that has it.
 //	ENG-4  A change of one backend's endpoints costs the work of one backend (P8), also while much else waits for a source.
 //	ENG-5  A table shrinks only in a step in which nodes reload anyway.

@@ -26,6 +26,9 @@ type Config struct {
 	Log    zerolog.Logger
 	// Grace is how long after the start a fleet without history waits for its sources: 2 s if it is zero.
 	Grace time.Duration
+	// Return is how long after the first node that came, of those that hold nothing, others that hold a revision are waited for while a source is missing: 10 s if it is
+	// zero, three times what an agent waits at most before it comes back. Without it a new node that is the first would have half of a fleet's wishes published for all.
+	Return time.Duration
 	// Limits bound each fleet's log.
 	Limits changelog.Limits
 	// Adoption says how long the plane waits for the nodes to tell which slot is whose.
@@ -53,6 +56,9 @@ type Engine struct {
 func New(c Config) *Engine {
 	if c.Grace <= 0 {
 		c.Grace = 2 * time.Second
+	}
+	if c.Return <= 0 {
+		c.Return = 10 * time.Second
 	}
 	return &Engine{config: c, fleets: map[string]*fleet{}, objects: map[string]bool{}, told: make(chan struct{}, 1)}
 }

@@ -52,7 +52,7 @@ func (e *Engine) gateOf(f *fleet, now time.Time) (g gate, waiting string) {
 		f.frozen = true
 		return frozen, missing + "; routes and backends stay as they are, endpoints of the other sources flow"
 	case held:
-		return frozen, missing + "; a node holds a revision from before: routes and backends stay as they are, endpoints flow"
+		return frozen, missing + "; what could be read had been published when a node came that holds a revision from before: it stays as it is, the others get endpoints only"
 	case published:
 		return open, missing + "; what can be read is published"
 	case len(e.unread) > 0 && now.Sub(e.started) < e.config.Grace:

@@ -43,7 +43,7 @@ func start(t testing.TB, grace time.Duration, sources ...string) *rig {
 	r := &rig{t: t, store: store.New(sources...), nodes: node.New(time.Now), fleets: changelog.NewDirectory()}
 	e := New(Config{
 		Store: r.store, Compiler: compile.New(sources[0], sources[1:]...), Nodes: r.nodes, Fleets: r.fleets,
-		Log: zerolog.Nop(), Grace: grace, Adoption: adoption.Timing{Wait: 20 * time.Millisecond},
+		Log: zerolog.Nop(), Grace: grace, Return: grace, Adoption: adoption.Timing{Wait: 20 * time.Millisecond},
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
