@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"math/big"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"testing"
@@ -41,12 +42,20 @@ func NewAuthority(t testing.TB) *Authority {
 // CA is the file of the CA's certificate.
 func (a *Authority) CA() string { return filepath.Join(a.dir, "ca.crt") }
 
-// Files are those of a certificate for 127.0.0.1, as client and as server, beside the CA that signed it.
-func (a *Authority) Files(name string) transport.Files {
+// Files are those of a certificate for 127.0.0.1 with these URIs, as client and as server, beside the CA that signed it.
+func (a *Authority) Files(name string, uris ...string) transport.Files {
 	a.t.Helper()
+	var names []*url.URL
+	for _, text := range uris {
+		u, err := url.Parse(text)
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		names = append(names, u)
+	}
 	a.issue(name, &x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, KeyUsage: x509.KeyUsageDigitalSignature,
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, URIs: names, KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}, a.key)
 	return transport.Files{Cert: filepath.Join(a.dir, name+".crt"), Key: filepath.Join(a.dir, name+".key"), CA: a.CA()}

@@ -29,11 +29,16 @@ import (
 
 // Run runs an agent until ctx ends. HAProxy goes on after it.
 func Run(ctx context.Context, cfg Config, log zerolog.Logger) error {
-	credentials, err := cfg.TLS.Client(cfg.Planes...)
+	registry := prometheus.NewRegistry()
+	certificates, err := openCertificates(cfg.TLS, registry, log)
+	if err != nil {
+		return err
+	}
+	credentials, err := certificates.Client(cfg.Planes...)
 	if err != nil {
 		return err //nolint:wrapcheck // It says which address and what to give.
 	}
-	metricsTLS, err := cfg.metricsTLS()
+	metricsTLS, err := cfg.metricsTLS(certificates)
 	if err != nil {
 		return err
 	}
@@ -60,7 +65,6 @@ func Run(ctx context.Context, cfg Config, log zerolog.Logger) error {
 	if err := j.Problem(); err != nil {
 		log.Warn().Err(err).Msg("a part of the journal cannot be relied on; the node starts from what came before it")
 	}
-	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	box := report.New()
 	n := node.New(cfg.node(), node.Parts{Log: log, Box: box, Metrics: node.NewMetrics(registry), Journal: j, Held: held, Certs: folder, Lock: lock})
@@ -78,6 +82,7 @@ func Run(ctx context.Context, cfg Config, log zerolog.Logger) error {
 
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return n.Run(ctx) })
+	group.Go(func() error { return certificates.Run(ctx) })
 	if len(cfg.Planes) > 0 {
 		client := plane.New(plane.Config{
 			Addresses: cfg.Planes, Credentials: credentials, Fleet: cfg.Fleet, Name: cfg.Node, BootID: rand.Text(), Version: cfg.Version,
@@ -91,11 +96,11 @@ func Run(ctx context.Context, cfg Config, log zerolog.Logger) error {
 }
 
 // metricsTLS is what the metrics are served with: nothing on a loopback address, where Prometheus may have no certificate.
-func (c *Config) metricsTLS() (*tls.Config, error) {
+func (c *Config) metricsTLS(certificates *transport.Current) (*tls.Config, error) {
 	if c.MetricsAddress == "" || transport.Loopback(c.MetricsAddress) {
 		return nil, nil //nolint:nilnil // No configuration stands for plain text.
 	}
-	secure, err := c.TLS.ServerConfig(c.MetricsAddress)
+	secure, err := certificates.ServerConfig(c.MetricsAddress)
 	if err != nil {
 		return nil, fmt.Errorf("--metrics-address: %w", err)
 	}

@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
 
+	"github.com/berth-proxy/berth/api/transport"
 	"github.com/berth-proxy/berth/api/transport/transporttest"
 )
 
@@ -19,7 +21,11 @@ import (
 func TestMetricsFromElsewhereAreSecure(t *testing.T) {
 	authority := transporttest.NewAuthority(t)
 	cfg := Config{MetricsAddress: fmt.Sprintf("0.0.0.0:%d", freePort(t)), TLS: authority.Files("node")}
-	secure, err := cfg.metricsTLS()
+	certificates, err := openCertificates(cfg.TLS, prometheus.NewRegistry(), zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	secure, err := cfg.metricsTLS(certificates)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +73,7 @@ func TestMetricsFromElsewhereAreSecure(t *testing.T) {
 	if ask("https") == nil || ask("http") == nil {
 		t.Error("who has no certificate is answered")
 	}
-	if secure, err := (&Config{MetricsAddress: "127.0.0.1:1", TLS: cfg.TLS}).metricsTLS(); err != nil || secure != nil {
+	if secure, err := (&Config{MetricsAddress: "127.0.0.1:1", TLS: cfg.TLS}).metricsTLS(&transport.Current{}); err != nil || secure != nil {
 		t.Errorf("on loopback: %v, %v", secure, err)
 	}
 }
