@@ -35,7 +35,7 @@ func (p *Plane) serveMetrics(ctx context.Context) error {
 // secureMetrics reads the certificates for the metrics' listener: none on a loopback address, where Prometheus may have none.
 func (p *Plane) secureMetrics() (err error) {
 	if a := p.config.MetricsAddress; a != "" && !transport.Loopback(a) {
-		if p.metricsTLS, err = p.config.TLS.ServerConfig(a); err != nil {
+		if p.metricsTLS, err = p.certificates.ServerConfig(a); err != nil {
 			return fmt.Errorf("--metrics-address: %w", err)
 		}
 	}

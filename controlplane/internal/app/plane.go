@@ -18,6 +18,7 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/reflection"
 
+	"github.com/berth-proxy/berth/api/transport"
 	"github.com/berth-proxy/berth/controlplane/internal/admin"
 	"github.com/berth-proxy/berth/controlplane/internal/changelog"
 	"github.com/berth-proxy/berth/controlplane/internal/compile"
@@ -47,6 +48,7 @@ type Plane struct {
 	nodeServer, adminServer     *grpc.Server
 	nodes, admins, metricsPlace net.Listener
 	metricsTLS                  *tls.Config
+	certificates                *transport.Current
 	registry                    *prometheus.Registry
 }
 
@@ -80,6 +82,9 @@ func New(ctx context.Context, c Config, log zerolog.Logger) (*Plane, error) {
 	})
 	calls := grpcprom.NewServerMetrics(grpcprom.WithServerHandlingTimeHistogram())
 	p.registry.MustRegister(measured, calls, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	if err := p.openCertificates(); err != nil {
+		return nil, err
+	}
 	if err := errors.Join(p.serveWith(calls), p.secureMetrics()); err != nil {
 		return nil, err
 	}
@@ -103,11 +108,11 @@ func (p *Plane) serveWith(calls *grpcprom.ServerMetrics) error {
 			func(s *grpc.Server) { fleetv1.RegisterFleetServiceServer(s, p.stream) }, fleetv1.FleetService_ServiceDesc.ServiceName,
 		},
 		{
-			"--admin-address", p.config.AdminAddress, &p.adminServer, admin.Options(),
+			"--admin-address", p.config.AdminAddress, &p.adminServer, append(p.people(), admin.Options()...),
 			func(s *grpc.Server) { adminv1.RegisterAdminServiceServer(s, p.admin) }, adminv1.AdminService_ServiceDesc.ServiceName,
 		},
 	} {
-		credentials, err := p.config.TLS.Server(s.address)
+		credentials, err := p.certificates.Server(s.address)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.flag, err)
 		}
@@ -182,6 +187,7 @@ func (p *Plane) Run(ctx context.Context) error {
 		})
 	}
 	group.Go(func() error { return p.guard.Run(ctx) })
+	group.Go(func() error { return p.certificates.Run(ctx) })
 	group.Go(func() error { return p.engine.Run(ctx) })
 	group.Go(func() error { return serveGRPC("nodes", p.nodeServer, stream.Listener(p.nodes)) })
 	group.Go(func() error { return serveGRPC("people", p.adminServer, p.admins) })

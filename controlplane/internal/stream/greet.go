@@ -12,6 +12,7 @@ import (
 	"github.com/berth-proxy/berth/api/snapshot"
 	"github.com/berth-proxy/berth/api/wire"
 	"github.com/berth-proxy/berth/controlplane/internal/changelog"
+	"github.com/berth-proxy/berth/controlplane/internal/identity"
 	"github.com/berth-proxy/berth/controlplane/internal/node"
 	fleetv1 "github.com/berth-proxy/berth/proto/berth/fleet/v1"
 )
@@ -48,6 +49,10 @@ func (x *session) greet() error {
 
 // introduce takes in the Hello. What the session needs later it copies: a Hello may be large, and a stream lives for months.
 func (x *session) introduce(h *fleetv1.Hello) error {
+	if err := identity.CheckNode(x.stream.Context(), h.GetFleet(), h.GetNode()); err != nil {
+		x.server.refusals.Warn().Str("fleet", h.GetFleet()).Str("node", h.GetNode()).Str("address", x.address).AnErr("reason", err).Msg("node refused")
+		return err
+	}
 	held, err := wire.MarksFrom(h.GetHeld())
 	if err != nil {
 		return invalid(err)

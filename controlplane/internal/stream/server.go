@@ -38,6 +38,8 @@ type Server struct {
 	config  Config
 	timing  Timing
 	started time.Time
+	// refusals is the log for nodes that are refused for their certificate, which come back again and again.
+	refusals zerolog.Logger
 
 	closing chan struct{}
 	// running are the goroutines of all streams: each has its handler and two that carry messages.
@@ -63,7 +65,8 @@ func New(c Config) *Server {
 	return &Server{
 		config: c, timing: c.Timing.withDefaults(), started: time.Now(),
 		closing: make(chan struct{}), sessions: map[node.Key]*session{},
-		pace: pace{every: time.Second / time.Duration(c.Rate), burst: 2 * time.Second},
+		refusals: c.Log.Sample(&zerolog.BurstSampler{Burst: 5, Period: time.Minute}),
+		pace:     pace{every: time.Second / time.Duration(c.Rate), burst: 2 * time.Second},
 	}
 }
 
