@@ -17,7 +17,8 @@
 //	NODE-7  No slot is ever set to a listener of this HAProxy, neither at run time nor by a configuration.
 //	NODE-8  What is to be done follows from what is known (what runs, what is held, what was refused) and from no list of things to do: a change that was taken back
 //	        needs nothing, and one change needs one reload.
-//	NODE-9  Nothing but the worker itself is waited for in the loop: a master, a disk or a check that takes its time holds no endpoint change back.
+//	NODE-9  Nothing but the worker itself is waited for in the loop: a master, a configuration that is written or a check that takes its time holds no endpoint change back.
+//	        Two things are short: the file of a certificate is written when it comes, and while no worker is known its master is asked, for a second at most.
 //	NODE-10 HAProxy is started only when no process of the one before lives, whatever its sockets say.
 //	NODE-11 What somebody removes from the state directory under a HAProxy that runs comes back by itself; what only the plane knows it is asked for.
 //	NODE-12 What somebody changes in the worker by hand is found, taken back and told: what keeps traffic out at the next looks, the rest at a verification.
