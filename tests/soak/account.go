@@ -47,6 +47,9 @@ type charge struct {
 // near is how close to each other a node's and the yardstick's failures are the same event: a moment in which the machine was too busy.
 const near = time.Second
 
+// alike is how many failures at a node one of the yardstick answers for: both are sent as much, and what costs the one a request may cost the other some, but no row of them.
+const alike = 4
+
 // longest is more than a request may take.
 const longest = 15 * time.Second
 
@@ -110,10 +113,17 @@ func (a *account) settle() []failure {
 	}
 	a.failures = nil
 	a.windows = slices.DeleteFunc(a.windows, func(w *window) bool { return !w.end.IsZero() && time.Since(w.end) > longest })
+	type answered struct{ yard, where int }
+	answers := map[answered]int{}
 	same := func(f failure) bool {
-		return slices.ContainsFunc(yards, func(y failure) bool {
-			return y.what.Kind == f.what.Kind && f.begun.Before(y.told.Add(near)) && y.begun.Before(f.told.Add(near))
-		})
+		for i, y := range yards {
+			by := answered{i, f.where}
+			if y.what.Kind == f.what.Kind && f.begun.Before(y.told.Add(near)) && y.begun.Before(f.told.Add(near)) && answers[by] < alike {
+				answers[by]++
+				return true
+			}
+		}
+		return false
 	}
 	unanswered := slices.DeleteFunc(open, same)
 	a.excused += len(open) - len(unanswered)

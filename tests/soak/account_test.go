@@ -1,6 +1,7 @@
 package soak
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -34,6 +35,7 @@ func TestSOAK1Account(t *testing.T) {
 		{"as the yardstick, which lives", []request{{1, 20, 20.1, loadgen.Status}, {2, 20.8, 20.9, loadgen.Status}}, 0},
 		{"in another way than the yardstick", []request{{1, 20, 20.1, loadgen.Status}, {2, 20, 20.1, loadgen.Connect}}, 1},
 		{"long after the yardstick", []request{{1, 23, 23.1, loadgen.Status}, {2, 20, 20.1, loadgen.Status}}, 1},
+		{"many more than the yardstick", append(slices.Repeat([]request{{1, 20, 20.1, loadgen.Status}}, alike+3), request{2, 20, 20.1, loadgen.Status}), 3},
 		{"of the yardstick alone", []request{{2, 20, 20.1, loadgen.Status}}, 0},
 	}
 	for _, tt := range tests {
