@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
@@ -159,6 +160,26 @@ func TestWIRE4_AnAnswerWithoutAnEndIsBroken(t *testing.T) {
 			return
 		}
 		mark = nil
+	}
+	t.Error("it goes on")
+}
+
+func TestWIRE4_AnAnswerOfTooManyBytesIsBroken(t *testing.T) {
+	var a wire.PositionAssembler
+	// Fields that nobody knows are ignored, and count.
+	filling := protowire.AppendBytes(protowire.AppendTag(nil, 999, protowire.BytesType), make([]byte, 1<<20))
+	for i := range uint32(wire.MaxPositionBytes>>20 + 1) {
+		f := &fleetv1.Positions{Frame: i}
+		if i == 0 {
+			f.Generation = told()[0].GetGeneration()
+		}
+		f.ProtoReflect().SetUnknown(filling)
+		if _, _, err := a.Add(f); err != nil {
+			if wire.CodeOf(err) != fleetv1.Code_CODE_INVALID || !strings.Contains(err.Error(), "bytes") {
+				t.Errorf("frame %d is refused with %v", i, err)
+			}
+			return
+		}
 	}
 	t.Error("it goes on")
 }
