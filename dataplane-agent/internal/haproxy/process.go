@@ -44,7 +44,8 @@ func Start(ctx context.Context, cfg StartConfig) (*Process, error) {
 	// Not CommandContext: HAProxy outlives what started it.
 	cmd := exec.Command(cfg.Binary, "-W", "-S", cfg.MasterSocket+",mode,600", "-f", cfg.Config) //nolint:gosec,noctx // The operator names the binary.
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.Dir = cfg.StateDir
+	// A master whose working directory somebody has removed can never reload again: 2.6 refuses every configuration, and 3.4 ends by a segmentation fault.
+	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", cfg.Binary, err)

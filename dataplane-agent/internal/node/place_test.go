@@ -36,6 +36,18 @@ func (m *machine) empty() {
 	}
 }
 
+// remove removes the state directory itself.
+func (m *machine) remove() {
+	m.t.Helper()
+	err := os.RemoveAll(m.dir)
+	for errors.Is(err, syscall.ENOTEMPTY) { // the agent puts back what is being removed
+		err = os.RemoveAll(m.dir)
+	}
+	if err != nil {
+		m.t.Fatal(err)
+	}
+}
+
 // there says whether files are in the state directory.
 func (m *machine) there(names ...string) bool {
 	for _, name := range names {
@@ -105,6 +117,33 @@ func TestNODE11_AnEmptiedStateDirectory(t *testing.T) {
 		a.stop()
 		a = m.start()
 		a.applied(s) // the journal has it all
+	})
+}
+
+// NODE-11: the directory itself goes, which was once HAProxy's working directory: a master without one reloads never again, or dies of it.
+func TestNODE11_ARemovedStateDirectory(t *testing.T) {
+	eachHAProxy(t, func(t *testing.T, binary string) {
+		m := newMachine(t, binary)
+		m.cfg.SocketGone = 500 * time.Millisecond
+		a, s, p := m.started()
+		end := m.load("/a")
+		defer end()
+		master := m.processes().Master
+		m.remove()
+		a.until("everything is there again", func() bool {
+			return m.there("haproxy.cfg", "maps/exact.map", "certs/crt-list", "master.sock", "worker.sock", "haproxy.master", "journal/log")
+		})
+		a.until("the worker listens at its socket", func() bool { return m.ask(func(*haproxy.Runtime) {}) == nil })
+		a.must(s.slots("a", p, 0, 0, 0))
+		a.must(s.change(backend("b"), route("/b", "b")))
+		a.must(s.slots("b", p, 0))
+		a.applied(s)
+		if got := m.get("/b"); got != 200 {
+			t.Errorf("after the next reload: status %d", got)
+		}
+		if m.processes().Master != master {
+			t.Error("HAProxy was started again")
+		}
 	})
 }
 
