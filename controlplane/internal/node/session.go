@@ -65,6 +65,11 @@ func (s *Session) Received(m *fleetv1.Received) {
 
 // Applied takes in what the node's worker has been read to have. latency is that of the oldest change in it, zero where it is not known.
 func (s *Session) Applied(m *fleetv1.Applied, latency time.Duration) {
+	// Made before the registry is locked: there may be tens of thousands, and nobody else is to wait for them.
+	var excepted []Excepted
+	for _, x := range m.GetExcepted() {
+		excepted = append(excepted, Excepted{Problem{x.GetCode(), x.GetMessage()}, x.GetBackend(), int(x.GetSlot())})
+	}
 	s.tell(func(n *record) bool {
 		v := &n.view
 		v.Applied, v.Dirty = marks(m.GetApplied()), false
@@ -77,10 +82,7 @@ func (s *Session) Applied(m *fleetv1.Applied, latency time.Duration) {
 		if latency > 0 {
 			v.Latency = latency
 		}
-		v.Excepted = nil
-		for _, x := range m.GetExcepted() {
-			v.Excepted = append(v.Excepted, Excepted{Problem{x.GetCode(), x.GetMessage()}, x.GetBackend(), int(x.GetSlot())})
-		}
+		v.Excepted = excepted
 		if v.Failed.overcome(v.Applied) {
 			v.Failed = Failure{}
 		}
