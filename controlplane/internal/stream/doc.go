@@ -18,7 +18,7 @@
 //	STREAM-7  Whatever a node sends, the plane answers with a status and goes on (limits, fuzz).
 //	STREAM-8  A node of a fleet that is not known, or that is frozen, is told so, and served as soon as it can be; one that is too many, in all or in
 //	          a second, is told when to come back (waiting).
+//	STREAM-9  After Close no goroutine of a stream is left.
 //	STREAM-10 While the plane learns which slot is whose, nothing is sent; one of the nodes that hold the same is asked. While the fleet is frozen, a node keeps
 //	          the tables that the plane does not write to the bit, and is sent the others (adopt).
-//	STREAM-9  After Close no goroutine of a stream is left.
 package stream
