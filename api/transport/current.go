@@ -123,10 +123,13 @@ func same(a, b [3][]byte) bool {
 }
 
 func (f Files) read() (texts [3][]byte, err error) {
-	for i, file := range []struct{ what, path string }{{"certificate", f.Cert}, {"key", f.Key}, {"CA", f.CA}} {
-		if texts[i], err = os.ReadFile(file.path); err != nil {
-			return texts, fmt.Errorf("read %s: %w", file.what, err)
+	for i, path := range []string{f.Cert, f.Key} {
+		if texts[i], err = os.ReadFile(path); err != nil {
+			return texts, fmt.Errorf("read certificate %s with key %s: %w", f.Cert, f.Key, err)
 		}
+	}
+	if texts[2], err = os.ReadFile(f.CA); err != nil {
+		return texts, fmt.Errorf("read CA: %w", err)
 	}
 	return texts, nil
 }
