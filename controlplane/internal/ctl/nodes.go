@@ -128,6 +128,10 @@ func diffPage(node string, d *adminv1.DiffNodeResponse) *page {
 		{node + " has", digest(d.GetAppliedRevision()), digest(d.GetAppliedGeneration())},
 	})
 	p.gap()
+	if d.GetWantedGeneration().GetNumber() == 0 {
+		p.line("Nothing was compared: nothing has been published yet; berthctl status says why.")
+		return &p
+	}
 	if d.GetEqual() {
 		p.line("The worker has what is wanted: %d servers were compared.", d.GetServersCompared())
 		return &p

@@ -199,7 +199,7 @@ func (s *scripted) ForgetSource(_ context.Context, req *adminv1.ForgetSourceRequ
 	case "west":
 		return &adminv1.ForgetSourceResponse{Source: forgetful(), ObjectsRemoved: 7}, nil
 	case "objects":
-		return nil, status.Error(codes.FailedPrecondition, "source objects: all of it can be read, so there is nothing to forget")
+		return nil, status.Error(codes.FailedPrecondition, "source objects: all of it can be read or is forgotten already, so there is nothing to forget")
 	}
 	return nil, status.Errorf(codes.NotFound, "there is no source %q; there are objects, east, west", req.GetSource())
 }
@@ -262,6 +262,8 @@ func (s *scripted) DiffNode(_ context.Context, req *adminv1.DiffNodeRequest) (*a
 			{Backend: "shop_api_80", Wanted: "a backend", Worker: "nothing"},
 			{Backend: "shop_web_http", Slot: 2, Wanted: "10.0.0.2:8080 drain", Worker: "10.0.0.2:8080 ready"},
 		}
+	case "early":
+		d.WantedRevision, d.WantedGeneration, d.ServersCompared = nil, nil, 0
 	case "node-3":
 		return nil, status.Error(codes.Unavailable, "node node-3 is not connected")
 	case "slow":

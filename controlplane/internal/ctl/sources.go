@@ -68,7 +68,12 @@ func (r *run) forgetCommand() *cobra.Command {
 					return p.failure("forget what cannot be read", err)
 				}
 				var text page
-				text.line("source %s: %s removed; it counts as read, without: %s", args[0], objects(answer.GetObjectsRemoved()), answer.GetSource().GetForgotten())
+				removed := objects(answer.GetObjectsRemoved()) + " removed"
+				if answer.GetObjectsRemoved() == 0 {
+					// The plane has never read them, but nodes may: it has frozen them for this very word.
+					removed += ", and what nodes still have of it from before"
+				}
+				text.line("source %s: %s; it counts as read, without: %s", args[0], removed, answer.GetSource().GetForgotten())
 				return r.show(format, answer, &text)
 			})
 		},

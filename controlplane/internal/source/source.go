@@ -26,8 +26,8 @@ type Forgetter interface {
 }
 
 var (
-	// ErrNothingToForget is Forget's answer when all of the source can be read.
-	ErrNothingToForget = errors.New("all of it can be read, so there is nothing to forget")
+	// ErrNothingToForget is Forget's answer when all of the source can be read, or what cannot is forgotten.
+	ErrNothingToForget = errors.New("all of it can be read or is forgotten already, so there is nothing to forget")
 	// ErrEnded is Forget's answer when Run has returned.
 	ErrEnded = errors.New("the source is not running any longer")
 )
