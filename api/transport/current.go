@@ -123,10 +123,11 @@ func same(a, b [3][]byte) bool {
 }
 
 func (f Files) read() (texts [3][]byte, err error) {
-	for i, path := range []string{f.Cert, f.Key} {
-		if texts[i], err = os.ReadFile(path); err != nil {
-			return texts, fmt.Errorf("read certificate %s with key %s: %w", f.Cert, f.Key, err)
-		}
+	if texts[0], err = os.ReadFile(f.Cert); err == nil {
+		texts[1], err = os.ReadFile(f.Key)
+	}
+	if err != nil {
+		return texts, fmt.Errorf("read certificate %s with key %s: %w", f.Cert, f.Key, err)
 	}
 	if texts[2], err = os.ReadFile(f.CA); err != nil {
 		return texts, fmt.Errorf("read CA: %w", err)
