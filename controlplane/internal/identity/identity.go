@@ -27,7 +27,8 @@ func CheckNode(ctx context.Context, fleet, node string) error {
 	if err != nil {
 		return err
 	}
-	if want := Path(fleet, node); !id.IsZero() && id.Path() != want {
+	// A slash in a name would let one node's path read as another's.
+	if want := Path(fleet, node); !id.IsZero() && (id.Path() != want || strings.Contains(fleet+node, "/")) {
 		return status.Errorf(codes.PermissionDenied,
 			"the certificate is for %s, and the node says that it is %s of fleet %s; give it a certificate for spiffe://%s%s, or correct --fleet and --node",
 			id, node, fleet, id.TrustDomain().Name(), want)
