@@ -42,9 +42,14 @@ func restart(t *testing.T, sources ...string) *restarted {
 
 // reads delivers a source as it has been read.
 func (x *restarted) reads(cluster string, synced bool, objects ...source.Object) {
-	b := source.Batch{Source: cluster, Seen: x.now, Full: true, State: &source.State{Listed: true, Synced: synced}}
+	x.delivers(source.Batch{Source: cluster, Full: true, State: &source.State{Listed: true, Synced: synced}}, objects...)
+}
+
+// delivers has a source deliver objects in a batch.
+func (x *restarted) delivers(b source.Batch, objects ...source.Object) {
+	b.Seen = x.now
 	for _, o := range objects {
-		b.Put = append(b.Put, source.NewRow(cluster, o))
+		b.Put = append(b.Put, source.NewRow(b.Source, o))
 	}
 	x.engine.take(news{x.store.Apply(b), x.store.Read()})
 	x.engine.settle(x.now)
@@ -263,6 +268,11 @@ func TestENG2AFrozenFleetGetsWhatWasRead(t *testing.T) {
 		{"not read", func(*restarted) {}, "source other has not been read"},
 		{"read in part", func(x *restarted) { x.reads("other", false, web("far", "10.1.0.1")...) }, "source other has not been read"},
 		{"empty", func(x *restarted) { x.reads("other", true) }, "source other has no object"},
+		{"empty, and then in part", func(x *restarted) {
+			x.reads("other", true)
+			state := source.State{Listed: true, Synced: true, StaleSince: x.now, Error: "b.yaml cannot be read"}
+			x.delivers(source.Batch{Source: "other", State: &state}, service("far"), slice("far", "10.1.0.1")) // and its routes are in that file
+		}, "source other has not been read"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			x := restart(t, "home", "other")

@@ -9,7 +9,7 @@
 //
 //	ENG-1  What is published is what is wanted: the revision is the compiler's, and every endpoint that takes traffic is in a slot of its
 //	       backend's table.
-//	ENG-2  Silence of a source is never deletion (P9): until a source was read in full once, and while it has no object although nodes have endpoints of it in
+//	ENG-2  Silence of a source is never deletion (P9): until a source was read in full once (all that came after it was empty included), and while it has no object although nodes have endpoints of it in
 //	       their slots, nothing is published that could take something away from a node that holds a revision from before the plane's start: such a fleet is
 //	       frozen, and only the tables of the other sources are published. A fleet of which no node does gets what is readable, ten
 //	       seconds after its first node: those that hold a revision may be on their way back.

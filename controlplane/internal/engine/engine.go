@@ -141,7 +141,8 @@ func (e *Engine) readSources(read store.Read) {
 		forgotten := !source.Forgotten.IsZero()
 		e.sources = append(e.sources, source.Name)
 		switch {
-		case !source.Synced:
+		case !source.Synced, !source.Empty() && !e.objects[source.Name] && !source.StaleSince.IsZero():
+			// One that was empty, and of which not everything can be read now that it is not, was mounted late: it has not been read in full either.
 			e.unread = append(e.unread, source.Name)
 		case !source.Empty():
 			e.objects[source.Name] = true
