@@ -9,6 +9,10 @@ set -euo pipefail
 	echo "usage: end-haproxy.sh STATE_DIR" >&2
 	exit 2
 }
+[ -d "$1" ] || {
+	echo "end-haproxy.sh: there is no folder $1; give the --state-dir of an agent" >&2
+	exit 1
+}
 state=$(realpath "$1")
 ended=0
 
