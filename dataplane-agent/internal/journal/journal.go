@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/berth-proxy/berth/api/snapshot"
@@ -68,20 +70,25 @@ func Open(dir, fleet string) (*Journal, State, error) {
 		return nil, State{}, err
 	}
 	j := &Journal{fleet: fleet, path: filepath.Join(dir, "log"), wake: make(chan struct{}, 1), failed: make(chan struct{}, 1), rewrite: true}
-	b, err := os.ReadFile(j.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		j.state = Empty()
-		return j, j.state, nil
-	}
-	if err != nil {
-		return nil, State{}, fmt.Errorf("read journal %s: %w", j.path, err)
-	}
-	s, problem := replay(b, fleet)
-	if problem != nil {
+	s, problem := read(j.path, fleet)
+	if problem != nil && !errors.Is(problem, fs.ErrNotExist) {
 		j.problem = fmt.Errorf("read journal %s: %w", j.path, problem)
 	}
 	j.state = s
 	return j, s, nil
+}
+
+// read replays a file, record by record: what somebody has put in its place may wait for a writer for ever, or have no end.
+func read(path, fleet string) (State, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return Empty(), err //nolint:wrapcheck // Open says what it was for.
+	}
+	defer func() { _ = f.Close() }()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return Empty(), fmt.Errorf("it is no regular file: %w", errBroken)
+	}
+	return replay(bufio.NewReaderSize(f, 1<<16), fleet)
 }
 
 // Gone says that there is no file, though nothing keeps it from being written.

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -155,6 +156,51 @@ func TestJOURNAL2_ACutOrAlteredFileGivesAnEarlierState(t *testing.T) {
 				t.Fatalf("a file broken at %d gives a state that never was", cut)
 			}
 		}
+	}
+}
+
+// JOURNAL-2: what is no file at all gives nothing, and neither keeps the agent from starting nor makes it read without end; the next state is written in its place where
+// that can be.
+func TestJOURNAL2_WhatIsNoFileGivesNothing(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		make func(path string) error
+		// stays says that nothing can be written in its place.
+		stays bool
+	}{
+		{"a folder", func(path string) error { return os.Mkdir(path, 0o700) }, true},
+		{"a pipe that nobody writes to", func(path string) error { return syscall.Mkfifo(path, 0o600) }, false},
+		{"a device without end", func(path string) error { return os.Symlink("/dev/zero", path) }, false},
+		{"a symlink to itself", func(path string) error { return os.Symlink(path, path) }, false},
+		{"a file that is larger than any memory", func(path string) error {
+			if err := os.WriteFile(path, []byte("berth journal 1\n"), 0o600); err != nil {
+				return err
+			}
+			return os.Truncate(path, 1<<40)
+		}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := c.make(filepath.Join(dir, "log")); err != nil {
+				t.Skip(err)
+			}
+			s, problem := reopen(t, dir)
+			if same(t, s, journal.Empty()); problem == nil {
+				t.Error("nobody is told")
+			}
+			if c.stays {
+				return
+			}
+			var last journal.State
+			run(t, dir, func(j *journal.Journal, n *node) {
+				j.Append(n.setSlot(1, "b"), n.State)
+				last = n.State
+			})
+			s, problem = reopen(t, dir)
+			if same(t, s, last); problem != nil {
+				t.Error(problem)
+			}
+		})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 
 	"google.golang.org/protobuf/proto"
 
@@ -42,20 +43,30 @@ func appendRecord(b []byte, kind byte, payload []byte) []byte {
 	return append(b, payload...)
 }
 
-// next cuts the first record off b.
-func next(b []byte) (kind byte, payload, rest []byte, err error) {
-	if len(b) < headerSize {
-		return 0, nil, nil, fmt.Errorf("%d bytes at the end are no record: %w", len(b), errBroken)
+// next reads one record. The error is io.EOF where the file ends behind the last.
+func next(r io.Reader) (kind byte, payload []byte, err error) {
+	var header [headerSize]byte
+	n, err := io.ReadFull(r, header[:])
+	switch {
+	case n == 0 && errors.Is(err, io.EOF):
+		return 0, nil, io.EOF
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return 0, nil, fmt.Errorf("%d bytes at the end are no record: %w", n, errBroken)
+	case err != nil:
+		return 0, nil, fmt.Errorf("%w (%w)", err, errBroken)
 	}
-	size := int(binary.BigEndian.Uint32(b))
-	if size > maxRecord || len(b)-headerSize < size {
-		return 0, nil, nil, fmt.Errorf("a record of %d bytes is not there whole: %w", size, errBroken)
+	size := int(binary.BigEndian.Uint32(header[:]))
+	if size > maxRecord {
+		return 0, nil, fmt.Errorf("a record of %d bytes is not there whole: %w", size, errBroken)
 	}
-	kind, payload = b[8], b[headerSize:headerSize+size]
-	if crc32.Update(crc32.Checksum([]byte{kind}, castagnoli), castagnoli, payload) != binary.BigEndian.Uint32(b[4:]) {
-		return 0, nil, nil, fmt.Errorf("a record of %d bytes has another checksum: %w", size, errBroken)
+	kind, payload = header[8], make([]byte, size)
+	if _, err := io.ReadFull(r, payload); err != nil {
+		return 0, nil, fmt.Errorf("a record of %d bytes is not there whole: %w (%w)", size, err, errBroken)
 	}
-	return kind, payload, b[headerSize+size:], nil
+	if crc32.Update(crc32.Checksum([]byte{kind}, castagnoli), castagnoli, payload) != binary.BigEndian.Uint32(header[4:]) {
+		return 0, nil, fmt.Errorf("a record of %d bytes has another checksum: %w", size, errBroken)
+	}
+	return kind, payload, nil
 }
 
 // appendUpdate writes the update as records.
@@ -115,15 +126,18 @@ func whole(s State, fleet string) ([]byte, error) {
 }
 
 // replay reads the records of a file. The state is that of the records before the first that cannot be relied on, and the error says which that was.
-func replay(b []byte, fleet string) (State, error) {
+func replay(r io.Reader, fleet string) (State, error) {
 	s := Empty()
-	if len(b) < len(magic) || string(b[:len(magic)]) != magic {
+	var begins [len(magic)]byte
+	if _, err := io.ReadFull(r, begins[:]); err != nil || string(begins[:]) != magic {
 		return s, fmt.Errorf("the file does not begin as a journal: %w", errBroken)
 	}
-	b = b[len(magic):]
 	assembler := &wire.Assembler{}
-	for len(b) > 0 {
-		kind, payload, rest, err := next(b)
+	for {
+		kind, payload, err := next(r)
+		if errors.Is(err, io.EOF) && !errors.Is(err, errBroken) {
+			return s, nil
+		}
 		if err != nil {
 			return s, err
 		}
@@ -141,9 +155,7 @@ func replay(b []byte, fleet string) (State, error) {
 				s.Running = s.Revision
 			}
 		}
-		b = rest
 	}
-	return s, nil
 }
 
 func (s State) frame(assembler *wire.Assembler, payload []byte) (State, error) {
