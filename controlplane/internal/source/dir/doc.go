@@ -25,7 +25,8 @@
 //	       over when it goes.
 //	DIR-5  The work of a change is that of the files that changed: a file is read again only when it changed, and only objects
 //	       whose content changed are delivered (source.SRC-4).
-//	DIR-6  A swap of a symlink that several files lie behind, as kubelet and git-sync do it, is one batch.
+//	DIR-6  A swap of a symlink that several files lie behind, as kubelet and git-sync do it, is one batch. So is what stands in the root when it is another
+//	       directory than before, as when a volume is mounted late.
 //	DIR-7  Each directory is read once, whatever symlinks lead to it, so that loops end.
 //	DIR-8  Files that go one after another, as rm -r takes them, go in one batch: none before the last has been gone for Away, but none is waited
 //	       for longer than a second. So whoever judges a batch sees the whole of the accident.

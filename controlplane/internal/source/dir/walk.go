@@ -49,16 +49,22 @@ func (r *reader) emptied(t *tree) error {
 	if r.tree == nil || len(r.files) == 0 || len(t.entries)+len(t.faults) > 0 {
 		return nil
 	}
-	if t.rootID.device == r.tree.rootID.device && t.rootID.inode == r.tree.rootID.inode {
+	if t.sameRoot(r.tree) {
 		return nil
 	}
 	return errors.New("directory " + r.root + " was replaced by an empty one; its last objects stay in force until a file is there, or until it is forgotten")
 }
 
+// sameRoot says whether two walks began in the same directory, whatever its path.
+func (t *tree) sameRoot(o *tree) bool {
+	return t.rootID.device == o.rootID.device && t.rootID.inode == o.rootID.inode
+}
+
 // compare marks the files of the tree that differ from what is known of them.
 func (r *reader) compare(t *tree, seen time.Time) {
 	moved := r.tree != nil && r.tree.root != t.root
-	together := r.swapping()
+	// What stands in another directory than before is one change, be it a volume that is mounted late: half of it would say that the rest is gone (DIR-6).
+	together := r.swapping() || r.tree != nil && !t.sameRoot(r.tree)
 	marked := map[string]*mark{}
 	for rel, e := range t.entries {
 		f := r.files[rel]
