@@ -83,13 +83,14 @@ func sourceAway(r *Run, _ *node, _ *rand.Rand) (func() error, error) {
 	return func() error { return os.Rename(aside, r.westPath) }, nil
 }
 
-// fileBroken breaks the file of a route that nothing else changes, or has it lead nowhere.
+// fileBroken breaks the file of a route that nothing else changes, or has it lead nowhere. It cannot be parsed then: a document that parses and is rejected is another matter, as a
+// plane that starts anew knows no form of it that was good (P10).
 func fileBroken(r *Run, _ *node, random *rand.Rand) (func() error, error) {
 	at, name := r.Cluster, "web"
 	if random.IntN(2) == 0 {
 		at, name = r.west, "west"
 	}
-	texts := []string{"kind: Ingress\nmetadata: {name: web", "", "\x00\xff", "{}: ]"}
+	texts := []string{"kind: Ingress\nmetadata: {name: web", "", "\x00\xff", "spec: ["}
 	file := "ingress_" + rig.Namespace + "_" + name + ".yaml"
 	var err error
 	if n := random.IntN(len(texts) + 1); n < len(texts) {

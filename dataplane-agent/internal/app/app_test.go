@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -152,12 +153,12 @@ func TestAnAgentRunsFromItsDisk(t *testing.T) {
 	}
 }
 
-// endHAProxy ends every HAProxy that works in the state directory.
+// endHAProxy ends every HAProxy that runs with the configuration of the state directory.
 func endHAProxy(stateDir string) {
-	folders, _ := filepath.Glob("/proc/[0-9]*/cwd")
-	for _, path := range folders {
-		at, err := os.Readlink(path)
-		if err != nil || at != stateDir {
+	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, path := range lines {
+		line, err := os.ReadFile(path)
+		if err != nil || !slices.Contains(strings.Split(string(line), "\x00"), filepath.Join(stateDir, "haproxy.cfg")) {
 			continue
 		}
 		if pid, err := strconv.Atoi(strings.Split(path, "/")[2]); err == nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -112,12 +113,12 @@ func (m *machine) fleet() string {
 
 func (m *machine) socket(name string) string { return filepath.Join(m.dir, name) }
 
-// endHAProxy ends every HAProxy of this machine: they outlive its agents, and all of them work in its folder.
+// endHAProxy ends every HAProxy of this machine: they outlive its agents, and all of them have its configuration's path on their command line.
 func (m *machine) endHAProxy() {
-	folders, _ := filepath.Glob("/proc/[0-9]*/cwd")
-	for _, path := range folders {
-		at, err := os.Readlink(path)
-		if err != nil || strings.TrimSuffix(at, " (deleted)") != m.dir {
+	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, path := range lines {
+		line, err := os.ReadFile(path)
+		if err != nil || !slices.Contains(strings.Split(string(line), "\x00"), m.socket("haproxy.cfg")) {
 			continue
 		}
 		if pid, err := strconv.Atoi(strings.Split(path, "/")[2]); err == nil {
