@@ -153,12 +153,13 @@ func TestAnAgentRunsFromItsDisk(t *testing.T) {
 	}
 }
 
-// endHAProxy ends every HAProxy that runs with the configuration of the state directory.
+// endHAProxy ends every HAProxy that has a path below the state directory on its command line.
 func endHAProxy(stateDir string) {
+	below := func(argument string) bool { return strings.HasPrefix(argument, stateDir+"/") }
 	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, path := range lines {
 		line, err := os.ReadFile(path)
-		if err != nil || !slices.Contains(strings.Split(string(line), "\x00"), filepath.Join(stateDir, "haproxy.cfg")) {
+		if err != nil || !slices.ContainsFunc(strings.Split(string(line), "\x00"), below) {
 			continue
 		}
 		if pid, err := strconv.Atoi(strings.Split(path, "/")[2]); err == nil {

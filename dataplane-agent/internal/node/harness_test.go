@@ -113,12 +113,13 @@ func (m *machine) fleet() string {
 
 func (m *machine) socket(name string) string { return filepath.Join(m.dir, name) }
 
-// endHAProxy ends every HAProxy of this machine: they outlive its agents, and all of them have its configuration's path on their command line.
+// endHAProxy ends every HAProxy of this machine: they outlive its agents, and all of them have paths below its folder on their command line.
 func (m *machine) endHAProxy() {
+	below := func(argument string) bool { return strings.HasPrefix(argument, m.dir+"/") }
 	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, path := range lines {
 		line, err := os.ReadFile(path)
-		if err != nil || !slices.Contains(strings.Split(string(line), "\x00"), m.socket("haproxy.cfg")) {
+		if err != nil || !slices.ContainsFunc(strings.Split(string(line), "\x00"), below) {
 			continue
 		}
 		if pid, err := strconv.Atoi(strings.Split(path, "/")[2]); err == nil {
