@@ -70,7 +70,7 @@ func Open(dir, fleet string) (*Journal, State, error) {
 		return nil, State{}, err
 	}
 	j := &Journal{fleet: fleet, path: filepath.Join(dir, "log"), wake: make(chan struct{}, 1), failed: make(chan struct{}, 1), rewrite: true}
-	s, problem := read(j.path, fleet)
+	s, problem := j.read()
 	if problem != nil && !errors.Is(problem, fs.ErrNotExist) {
 		j.problem = fmt.Errorf("read journal %s: %w", j.path, problem)
 	}
@@ -78,9 +78,9 @@ func Open(dir, fleet string) (*Journal, State, error) {
 	return j, s, nil
 }
 
-// read replays a file, record by record: what somebody has put in its place may wait for a writer for ever, or have no end.
-func read(path, fleet string) (State, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+// read replays the file, record by record: what somebody has put in its place may wait for a writer for ever, or have no end.
+func (j *Journal) read() (State, error) {
+	f, err := os.OpenFile(j.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return Empty(), err //nolint:wrapcheck // Open says what it was for.
 	}
@@ -88,7 +88,7 @@ func read(path, fleet string) (State, error) {
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		return Empty(), fmt.Errorf("it is no regular file: %w", errBroken)
 	}
-	return replay(bufio.NewReaderSize(f, 1<<16), fleet)
+	return replay(bufio.NewReaderSize(f, 1<<16), j.fleet)
 }
 
 // Gone says that there is no file, though nothing keeps it from being written.
