@@ -16,6 +16,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -27,41 +30,74 @@ const patience = 10 * time.Second
 // Each runs the test with the oldest HAProxy that Berth is for ("old") and the newest ("new").
 func Each(t *testing.T, test func(t *testing.T, binary string)) {
 	t.Helper()
-	for _, find := range []struct {
-		name   string
-		binary func(testing.TB) string
-	}{{"old", Old}, {"new", New}} {
-		t.Run(find.name, func(t *testing.T) { test(t, find.binary(t)) })
+	for _, name := range Names() {
+		t.Run(name, func(t *testing.T) { test(t, found(t, name)) })
 	}
 }
+
+// Names are the versions that there are: the oldest HAProxy that Berth is for, and the newest.
+func Names() []string { return []string{"old", "new"} }
 
 // Old is the path of the oldest HAProxy: BERTH_TEST_HAPROXY_OLD, else haproxy in PATH. Without one the test fails if it is named, and is skipped
 // if not.
-func Old(tb testing.TB) string { return find(tb, "BERTH_TEST_HAPROXY_OLD", "haproxy") }
+func Old(tb testing.TB) string { return found(tb, "old") }
 
 // New is the path of the newest HAProxy: BERTH_TEST_HAPROXY_NEW, else the one that make setup has fetched.
-func New(tb testing.TB) string {
-	return find(tb, "BERTH_TEST_HAPROXY_NEW", filepath.Join("..", "..", "..", "build", "haproxy-new", "haproxy"))
+func New(tb testing.TB) string { return found(tb, "new") }
+
+// Needed is the path of the HAProxy of that name, for a test that fails without one: it is what the test is about.
+func Needed(tb testing.TB, name string) string {
+	tb.Helper()
+	path, variable, _, err := find(name)
+	if err != nil {
+		tb.Fatalf("no %s HAProxy: %v; run make setup, or set %s", name, err, variable)
+	}
+	return path
 }
 
-func find(tb testing.TB, variable, usual string) string {
+func found(tb testing.TB, name string) string {
 	tb.Helper()
-	name := os.Getenv(variable)
-	wanted := name != ""
-	if !wanted {
-		name = usual
-	}
-	path, err := exec.LookPath(name)
+	path, variable, wanted, err := find(name)
 	switch {
 	case err != nil && wanted:
 		tb.Fatalf("%s: %v", variable, err)
 	case err != nil:
 		tb.Skipf("no HAProxy: %v; `make setup` installs it, or set %s", err, variable)
 	}
-	if path, err = filepath.Abs(path); err != nil {
-		tb.Fatal(err)
-	}
 	return path
+}
+
+// find looks for a HAProxy in the variable that may name it, which is wanted then, and else in the usual place.
+func find(name string) (path, variable string, wanted bool, err error) {
+	variable = "BERTH_TEST_HAPROXY_" + strings.ToUpper(name)
+	binary := os.Getenv(variable)
+	wanted = binary != ""
+	switch {
+	case wanted:
+	case name == "old":
+		binary = "haproxy"
+	default:
+		binary = filepath.Join("..", "..", "..", "build", "haproxy-new", "haproxy")
+	}
+	if path, err = exec.LookPath(binary); err == nil {
+		path, err = filepath.Abs(path)
+	}
+	return path, variable, wanted, err
+}
+
+// EndBelow ends every HAProxy that has a path below the folder on its command line: its configuration or its socket. They outlive the agents that started them.
+func EndBelow(folder string) {
+	below := func(argument string) bool { return strings.HasPrefix(argument, folder+"/") }
+	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, path := range lines {
+		line, err := os.ReadFile(path)
+		if err != nil || !slices.ContainsFunc(strings.Split(string(line), "\x00"), below) {
+			continue
+		}
+		if pid, err := strconv.Atoi(strings.Split(path, "/")[2]); err == nil {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
 }
 
 // Write puts files into a folder, by their paths below it.

@@ -2,54 +2,29 @@ package simnode
 
 import (
 	"fmt"
-	"net"
 	"net/netip"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/berth-proxy/berth/api/snapshot"
 	"github.com/berth-proxy/berth/api/wire"
+	"github.com/berth-proxy/berth/api/wire/wiretest"
 	fleetv1 "github.com/berth-proxy/berth/proto/berth/fleet/v1"
 	"github.com/berth-proxy/berth/tests/harness"
 )
 
 func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
 
-type conversation = grpc.BidiStreamingServer[fleetv1.SyncRequest, fleetv1.SyncResponse]
+// conversation is one stream as the scripted plane sees it.
+type conversation = wiretest.Conversation
 
-// scripted is a plane that does what the test says.
-type scripted struct {
-	fleetv1.UnimplementedFleetServiceServer
-	script func(conversation) error
-}
-
-func (s *scripted) Sync(c conversation) error { return s.script(c) }
-
-func serve(t *testing.T, script func(conversation) error) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := grpc.NewServer()
-	fleetv1.RegisterFleetServiceServer(server, &scripted{script: script})
-	done := make(chan error, 1)
-	go func() { done <- server.Serve(l) }()
-	t.Cleanup(func() {
-		server.Stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	return l.Addr().String()
-}
+func serve(t *testing.T, script func(conversation) error) string { return wiretest.Serve(t, script) }
 
 // generationOf has n slots taken, at version 1.n.
 func generationOf(n int) *snapshot.Generation {

@@ -137,13 +137,18 @@ func (r *run) show(format string, m proto.Message, text *page) error {
 // question makes of cmd a command that asks the plane for one thing and shows it.
 func (r *run) question(cmd *cobra.Command, ask func(*plane) (proto.Message, *page, error)) *cobra.Command {
 	cmd.Args = none
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	return r.questionAbout(cmd, func(p *plane, _ []string) (proto.Message, *page, error) { return ask(p) })
+}
+
+// questionAbout is question for a command with arguments, whose Args checks them.
+func (r *run) questionAbout(cmd *cobra.Command, ask func(p *plane, args []string) (proto.Message, *page, error)) *cobra.Command {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		format, err := r.format(asTable, asJSON)
 		if err != nil {
 			return err
 		}
 		return r.ask(cmd.Context(), func(p *plane) error {
-			m, text, err := ask(p)
+			m, text, err := ask(p, args)
 			if err != nil {
 				return err
 			}

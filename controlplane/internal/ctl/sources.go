@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/berth-proxy/berth/controlplane/internal/view"
@@ -48,7 +49,7 @@ func (r *run) sourcesCommand() *cobra.Command {
 }
 
 func (r *run) forgetCommand() *cobra.Command {
-	return &cobra.Command{
+	return r.questionAbout(&cobra.Command{
 		Use:   "forget NAME",
 		Short: "Count as deleted what cannot be read of a source at this moment",
 		Long: "forget makes what cannot be read of a source at this moment count as deleted: the last objects of files that cannot be read, or all of its\n" +
@@ -57,53 +58,39 @@ func (r *run) forgetCommand() *cobra.Command {
 			"reason is a fault again. It does not outlive a restart of the control plane.\n\n" +
 			"There is no way back but the source itself: look at berthctl sources first. When all of the source can be read the exit code is 1.",
 		Args: one("the NAME of a source"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			format, err := r.format(asTable, asJSON)
-			if err != nil {
-				return err
-			}
-			return r.ask(cmd.Context(), func(p *plane) error {
-				answer, err := p.ForgetSource(p.ctx, &adminv1.ForgetSourceRequest{Source: args[0]})
-				if err != nil {
-					return p.failure("forget what cannot be read", err)
-				}
-				var text page
-				removed := objects(answer.GetObjectsRemoved()) + " removed"
-				if answer.GetObjectsRemoved() == 0 {
-					// The plane has never read them, but nodes may: it has frozen them for this very word.
-					removed += ", and what nodes still have of it from before"
-				}
-				text.line("source %s: %s; it counts as read, without: %s", args[0], removed, answer.GetSource().GetForgotten())
-				return r.show(format, answer, &text)
-			})
-		},
-	}
+	}, func(p *plane, args []string) (proto.Message, *page, error) {
+		answer, err := p.ForgetSource(p.ctx, &adminv1.ForgetSourceRequest{Source: args[0]})
+		if err != nil {
+			return nil, nil, p.failure("forget what cannot be read", err)
+		}
+		var text page
+		removed := objects(answer.GetObjectsRemoved()) + " removed"
+		if answer.GetObjectsRemoved() == 0 {
+			// The plane has never read them, but nodes may: it has frozen them for this very word.
+			removed += ", and what nodes still have of it from before"
+		}
+		text.line("source %s: %s; it counts as read, without: %s", args[0], removed, answer.GetSource().GetForgotten())
+		return answer, &text, nil
+	})
 }
 
 func (r *run) releaseCommand() *cobra.Command {
-	return &cobra.Command{
+	return r.questionAbout(&cobra.Command{
 		Use:   "release NAME",
 		Short: "Remove at once what the guard holds back of a source",
 		Long: "When objects vanish from a source in one step on which at least ten backends and at least half of a fleet's depend, their removal is held back for ten\n" +
 			"seconds, or longer while more vanishes, a minute at most; what comes back meanwhile was never gone. release removes them at once.\n" +
 			"When nothing is held back the exit code is 1.",
 		Args: one("the NAME of a source"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			format, err := r.format(asTable, asJSON)
-			if err != nil {
-				return err
-			}
-			return r.ask(cmd.Context(), func(p *plane) error {
-				answer, err := p.ReleaseGuard(p.ctx, &adminv1.ReleaseGuardRequest{Source: args[0]})
-				if err != nil {
-					return p.failure("release what is held back", err)
-				}
-				var text page
-				text.line("source %s: %s removed", args[0], objects(answer.GetObjectsRemoved()))
-				return r.show(format, answer, &text)
-			})
-		},
-	}
+	}, func(p *plane, args []string) (proto.Message, *page, error) {
+		answer, err := p.ReleaseGuard(p.ctx, &adminv1.ReleaseGuardRequest{Source: args[0]})
+		if err != nil {
+			return nil, nil, p.failure("release what is held back", err)
+		}
+		var text page
+		text.line("source %s: %s removed", args[0], objects(answer.GetObjectsRemoved()))
+		return answer, &text, nil
+	})
 }
 
 func objects(n uint32) string {

@@ -9,18 +9,15 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/rs/zerolog"
 	"go.uber.org/goleak"
 
+	"github.com/berth-proxy/berth/api/haproxytest"
 	"github.com/berth-proxy/berth/api/snapshot"
 	"github.com/berth-proxy/berth/api/wire"
 	"github.com/berth-proxy/berth/dataplane-agent/internal/disk"
@@ -93,15 +90,9 @@ func get(t *testing.T, url string) (int, string) {
 
 // The whole agent, without a plane, in the longest state directory that Validate takes and with every kind of character that it lets through.
 func TestAnAgentRunsFromItsDisk(t *testing.T) {
-	for name, fallback := range map[string]string{"OLD": "haproxy", "NEW": "../../../build/haproxy-new/haproxy"} {
-		t.Run(strings.ToLower(name), func(t *testing.T) {
-			binary := os.Getenv("BERTH_TEST_HAPROXY_" + name)
-			if binary == "" {
-				binary = fallback
-			}
-			if _, err := exec.LookPath(binary); err != nil {
-				t.Fatalf("no HAProxy for BERTH_TEST_HAPROXY_%s: %v; run make setup", name, err)
-			}
+	for _, name := range haproxytest.Names() {
+		t.Run(name, func(t *testing.T) {
+			binary := haproxytest.Needed(t, name)
 			dir, err := os.MkdirTemp("", "berth")
 			if err != nil {
 				t.Fatal(err)
@@ -124,7 +115,7 @@ func TestAnAgentRunsFromItsDisk(t *testing.T) {
 			ctx, cancel := context.WithCancel(context.Background())
 			ended := make(chan error, 1)
 			go func() { ended <- Run(ctx, cfg, zerolog.New(zerolog.NewTestWriter(t))) }()
-			defer endHAProxy(cfg.StateDir)
+			defer haproxytest.EndBelow(cfg.StateDir)
 			defer func() {
 				cancel()
 				if err := <-ended; err != nil {
@@ -150,20 +141,5 @@ func TestAnAgentRunsFromItsDisk(t *testing.T) {
 				t.Errorf("a second agent in the same state directory: %v", err)
 			}
 		})
-	}
-}
-
-// endHAProxy ends every HAProxy that has a path below the state directory on its command line.
-func endHAProxy(stateDir string) {
-	below := func(argument string) bool { return strings.HasPrefix(argument, stateDir+"/") }
-	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	for _, path := range lines {
-		line, err := os.ReadFile(path)
-		if err != nil || !slices.ContainsFunc(strings.Split(string(line), "\x00"), below) {
-			continue
-		}
-		if pid, err := strconv.Atoi(strings.Split(path, "/")[2]); err == nil {
-			_ = syscall.Kill(pid, syscall.SIGKILL)
-		}
 	}
 }

@@ -6,13 +6,13 @@ import (
 	"io/fs"
 	"net/netip"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/berth-proxy/berth/api/haproxytest"
 	"github.com/berth-proxy/berth/api/snapshot"
 	"github.com/berth-proxy/berth/api/snapshot/render"
 	"github.com/berth-proxy/berth/dataplane-agent/internal/certs"
@@ -171,16 +171,9 @@ func TestARevisionThatCannotBeRenderedIsNotTheDisksFault(t *testing.T) {
 
 // What is in force can be started, and the candidate checked, from wherever the agent runs.
 func TestHAProxyFindsAllFiles(t *testing.T) {
-	for name, fallback := range map[string]string{"OLD": "haproxy", "NEW": "../../../build/haproxy-new/haproxy"} {
+	for _, name := range haproxytest.Names() {
 		t.Run(name, func(t *testing.T) {
-			binary := os.Getenv("BERTH_TEST_HAPROXY_" + name)
-			if binary == "" {
-				binary = fallback
-			}
-			binary, err := exec.LookPath(binary)
-			if err != nil {
-				t.Fatalf("no HAProxy for BERTH_TEST_HAPROXY_%s: %v; run make setup", name, err)
-			}
+			binary := haproxytest.Needed(t, name)
 			dir, w := place(t)
 			text, err := os.ReadFile(filepath.Join(dir, certs.DefaultFile))
 			if err != nil {

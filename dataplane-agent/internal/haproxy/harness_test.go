@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -15,6 +14,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/berth-proxy/berth/api/haproxytest"
 )
 
 func TestMain(m *testing.M) {
@@ -31,20 +32,8 @@ type version struct{ name, binary string }
 func versions(t testing.TB) []version {
 	t.Helper()
 	var out []version
-	for _, v := range []struct{ name, fallback string }{{"old", "haproxy"}, {"new", "../../../build/haproxy-new/haproxy"}} {
-		variable := "BERTH_TEST_HAPROXY_" + strings.ToUpper(v.name)
-		binary := os.Getenv(variable)
-		if binary == "" {
-			binary = v.fallback
-		}
-		path, err := exec.LookPath(binary)
-		if err == nil {
-			path, err = filepath.Abs(path)
-		}
-		if err != nil {
-			t.Fatalf("no %s HAProxy: %v; run make setup, or set %s", v.name, err, variable)
-		}
-		out = append(out, version{v.name, path})
+	for _, name := range haproxytest.Names() {
+		out = append(out, version{name, haproxytest.Needed(t, name)})
 	}
 	return out
 }

@@ -5,14 +5,13 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/berth-proxy/berth/api/haproxytest"
 	"github.com/berth-proxy/berth/api/snapshot"
 	"github.com/berth-proxy/berth/api/wire"
 	"github.com/berth-proxy/berth/dataplane-agent/internal/haproxy"
@@ -23,18 +22,7 @@ import (
 func fleet(tb testing.TB, backends int) (*machine, *agent, *state) {
 	tb.Helper()
 	// The old version shows a change as soon as it has answered; the new one is read again now and then, which is counted and depends on the machine's load.
-	binary := os.Getenv("BERTH_TEST_HAPROXY_OLD")
-	if binary == "" {
-		binary = "haproxy"
-	}
-	binary, err := exec.LookPath(binary)
-	if err == nil {
-		binary, err = filepath.Abs(binary)
-	}
-	if err != nil {
-		tb.Fatalf("no HAProxy for BERTH_TEST_HAPROXY_OLD: %v; run make setup", err)
-	}
-	m := newMachine(tb, binary)
+	m := newMachine(tb, haproxytest.Needed(tb, "old"))
 	m.cfg.Watch, m.cfg.RefreshFiles, m.cfg.Verify = time.Hour, time.Hour, time.Hour
 	a := m.start()
 	s := newState()

@@ -7,19 +7,16 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
+	"github.com/berth-proxy/berth/api/haproxytest"
 	"github.com/berth-proxy/berth/api/snapshot"
 	"github.com/berth-proxy/berth/api/snapshot/render"
 	"github.com/berth-proxy/berth/api/wire"
@@ -35,21 +32,11 @@ import (
 func eachHAProxy(t *testing.T, f func(t *testing.T, binary string)) {
 	t.Helper()
 	t.Parallel()
-	for name, fallback := range map[string]string{"OLD": "haproxy", "NEW": "../../../build/haproxy-new/haproxy"} {
-		binary := os.Getenv("BERTH_TEST_HAPROXY_" + name)
-		if binary == "" {
-			binary = fallback
-		}
-		path, err := exec.LookPath(binary)
-		if err == nil {
-			path, err = filepath.Abs(path)
-		}
-		if err != nil {
-			t.Fatalf("no HAProxy for BERTH_TEST_HAPROXY_%s: %v; run make setup", name, err)
-		}
-		t.Run(strings.ToLower(name), func(t *testing.T) {
+	for _, name := range haproxytest.Names() {
+		binary := haproxytest.Needed(t, name)
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f(t, path)
+			f(t, binary)
 		})
 	}
 }
@@ -113,20 +100,8 @@ func (m *machine) fleet() string {
 
 func (m *machine) socket(name string) string { return filepath.Join(m.dir, name) }
 
-// endHAProxy ends every HAProxy of this machine: they outlive its agents, and all of them have paths below its folder on their command line.
-func (m *machine) endHAProxy() {
-	below := func(argument string) bool { return strings.HasPrefix(argument, m.dir+"/") }
-	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	for _, path := range lines {
-		line, err := os.ReadFile(path)
-		if err != nil || !slices.ContainsFunc(strings.Split(string(line), "\x00"), below) {
-			continue
-		}
-		if pid, err := strconv.Atoi(strings.Split(path, "/")[2]); err == nil {
-			_ = syscall.Kill(pid, syscall.SIGKILL)
-		}
-	}
-}
+// endHAProxy ends every HAProxy of this machine.
+func (m *machine) endHAProxy() { haproxytest.EndBelow(m.dir) }
 
 // agent is a running Node.
 type agent struct {

@@ -2,7 +2,6 @@ package node_test
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -22,6 +21,7 @@ import (
 	"github.com/rs/zerolog"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/berth-proxy/berth/api/haproxytest"
 	"github.com/berth-proxy/berth/api/wire"
 	"github.com/berth-proxy/berth/dataplane-agent/internal/certs"
 	"github.com/berth-proxy/berth/dataplane-agent/internal/journal"
@@ -271,14 +271,7 @@ func fds(t *testing.T) int {
 func TestNODE4_NothingIsLeftOver(t *testing.T) {
 	before := -1
 	for range 2 { // the first round opens what the process keeps
-		binary, err := exec.LookPath(cmp.Or(os.Getenv("BERTH_TEST_HAPROXY_NEW"), "../../../build/haproxy-new/haproxy"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if binary, err = filepath.Abs(binary); err != nil {
-			t.Fatal(err)
-		}
-		m := newMachine(t, binary)
+		m := newMachine(t, haproxytest.Needed(t, "new"))
 		a, s, p := m.started()
 		for i := range 4 {
 			a.must(s.slot("a", 1, i%2*p))

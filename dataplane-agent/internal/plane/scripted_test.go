@@ -2,18 +2,17 @@ package plane_test
 
 import (
 	"context"
-	"net"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/rs/zerolog"
 	"go.uber.org/goleak"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/berth-proxy/berth/api/snapshot"
 	"github.com/berth-proxy/berth/api/wire"
+	"github.com/berth-proxy/berth/api/wire/wiretest"
 	"github.com/berth-proxy/berth/dataplane-agent/internal/node"
 	"github.com/berth-proxy/berth/dataplane-agent/internal/plane"
 	"github.com/berth-proxy/berth/dataplane-agent/internal/report"
@@ -23,35 +22,9 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // conversation is one stream as the scripted plane sees it.
-type conversation = grpc.BidiStreamingServer[fleetv1.SyncRequest, fleetv1.SyncResponse]
+type conversation = wiretest.Conversation
 
-// scripted is a plane that does what the test says, over real gRPC on loopback.
-type scripted struct {
-	fleetv1.UnimplementedFleetServiceServer
-	script func(conversation) error
-}
-
-func (s *scripted) Sync(c conversation) error { return s.script(c) }
-
-// serve starts a plane and returns its address.
-func serve(t *testing.T, script func(conversation) error) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := grpc.NewServer()
-	fleetv1.RegisterFleetServiceServer(server, &scripted{script: script})
-	done := make(chan error, 1)
-	go func() { done <- server.Serve(l) }()
-	t.Cleanup(func() {
-		server.Stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	return l.Addr().String()
-}
+func serve(t *testing.T, script func(conversation) error) string { return wiretest.Serve(t, script) }
 
 // holder is a node that holds what it is given.
 type holder struct {

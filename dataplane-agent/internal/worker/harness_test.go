@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -17,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/berth-proxy/berth/api/haproxytest"
 	"github.com/berth-proxy/berth/api/snapshot"
 	"github.com/berth-proxy/berth/dataplane-agent/internal/haproxy"
 	"github.com/berth-proxy/berth/dataplane-agent/internal/worker"
@@ -27,19 +27,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // eachHAProxy runs a test on the oldest and the newest HAProxy that there is.
 func eachHAProxy(t *testing.T, f func(t *testing.T, binary string)) {
 	t.Helper()
-	for name, fallback := range map[string]string{"OLD": "haproxy", "NEW": "../../../build/haproxy-new/haproxy"} {
-		binary := os.Getenv("BERTH_TEST_HAPROXY_" + name)
-		if binary == "" {
-			binary = fallback
-		}
-		path, err := exec.LookPath(binary)
-		if err == nil {
-			path, err = filepath.Abs(path)
-		}
-		if err != nil {
-			t.Fatalf("no HAProxy for BERTH_TEST_HAPROXY_%s: %v; run make setup", name, err)
-		}
-		t.Run(strings.ToLower(name), func(t *testing.T) { f(t, path) })
+	for _, name := range haproxytest.Names() {
+		binary := haproxytest.Needed(t, name)
+		t.Run(name, func(t *testing.T) { f(t, binary) })
 	}
 }
 
